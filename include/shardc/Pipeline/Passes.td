@@ -1,0 +1,6 @@
+#ifndef SHARDC_PIPELINE_PASSES_TD
+#define SHARDC_PIPELINE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+#endif

@@ -1,0 +1,3 @@
+//===-- Passes.cpp - anchors the library -----------------------------------------------------------------------===//
+
+#include "shardc/Pipeline/Passes.h"

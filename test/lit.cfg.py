@@ -1,0 +1,25 @@
+"""How the tests run: every RUN line in a shell, with our tools first on the path."""
+
+import os
+
+import lit.formats
+
+config.name = "shardc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "lit.cfg.py"]
+config.test_source_root = os.path.join(config.source_dir, "test")
+config.test_exec_root = os.path.join(config.build_dir, "test")
+
+bin_dir = os.path.join(config.build_dir, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [bin_dir, os.path.dirname(config.filecheck), os.environ.get("PATH", "")]
+)
+config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
+config.substitutions.append(("%source_dir", config.source_dir))
+config.substitutions.append(("%build_dir", config.build_dir))
+
+if config.compiler:
+    config.available_features.add("compiler")
+for sanitizer in filter(None, config.sanitizer.split(",")):
+    config.available_features.add(sanitizer)

@@ -25,6 +25,15 @@ def Exec_ActionKind : I32EnumAttr<"ActionKind", "what a schedule does with a mic
 }
 def Exec_ActionKindAttr : EnumAttr<Exec_Dialect, Exec_ActionKind, "action_kind">;
 
+def Exec_KernelKind : I32EnumAttr<"KernelKind", "how the work of a kernel is cut into items; docs/phases.md has the model", [
+    I32EnumAttrCase<"Row", 0, "row">, I32EnumAttrCase<"Column", 1, "column">,
+    I32EnumAttrCase<"Gather", 2, "gather">, I32EnumAttrCase<"ScatterAdd", 3, "scatter_add">,
+    I32EnumAttrCase<"BlockSumSquares", 4, "block_sum_squares">, I32EnumAttrCase<"LocalSlice", 5, "local_slice">]> {
+  let cppNamespace = "::shardc::exec";
+  let genSpecializedAttr = 0;
+}
+def Exec_KernelKindAttr : EnumAttr<Exec_Dialect, Exec_KernelKind, "kernel_kind">;
+
 def Exec_BindAttr : Exec_Attr<"Bind", "bind"> {
   let summary = "The buffer behind an argument or a result of a pipelined function";
   let description = [{

@@ -171,12 +171,28 @@ def Exec_KernelDefOp : Exec_Op<"kernel_def", [Symbol, IsolatedFromAbove, NoTermi
   let summary = "A fusion region: the nn ops that one kernel computes";
   let description = [{
     The block's arguments are the tensors that the kernel reads; `exec.yield` ends it with those that it writes.
-    `operand_types` are the memref types (with their strides) of reads, then writes; `items` the number of work items.
-    Calls with equal bodies and operand types share a definition.
+    `operand_types` are the memref types (with their strides; an offset in them is the caller's) of reads, then writes;
+    `items` the number of work items. `kind`, `domain` and `rows` are explained in docs/phases.md; row and column
+    kernels have a domain. `in_place` pairs (read, write) that may share memory, flat: r0, w0, r1, w1, …; both have the
+    same shape and strides. Calls with equal bodies and operand types share a definition.
+
+    Example:
+    ```
+    exec.kernel_def @k0 row domain [4, 64] rows 1 items 4
+        attributes {operand_types = [memref<4x64xf32>, memref<4x64xf32>]} {
+    ^bb0(%a: tensor<4x64xf32>):
+      %0 = nn.exp %a : tensor<4x64xf32>
+      exec.yield %0 : tensor<4x64xf32>
+    }
+    ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$operand_types, I64Attr:$items);
+  let arguments = (ins SymbolNameAttr:$sym_name, Exec_KernelKindAttr:$kind, OptionalAttr<DenseI64ArrayAttr>:$domain,
+                       DefaultValuedAttr<I64Attr, "0">:$rows, TypeArrayAttr:$operand_types, I64Attr:$items,
+                       OptionalAttr<DenseI64ArrayAttr>:$in_place);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `items` $items attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name $kind (`domain` $domain^)? (`rows` $rows^)? `items` $items attr-dict-with-keyword $body
+  }];
 }
 
 def Exec_YieldOp : Exec_Op<"yield", [HasParent<"KernelDefOp">, Pure]> {

@@ -1,7 +1,7 @@
 // RUN: shardc-opt %s | shardc-opt | FileCheck %s
 
-// CHECK: exec.kernel_def @k0
-exec.kernel_def @k0 items 4 attributes {operand_types = [memref<4x8xf32>, memref<4x8xf32>]} {
+// CHECK: exec.kernel_def @k0 row domain [4, 8] rows 1 items 4
+exec.kernel_def @k0 row domain [4, 8] rows 1 items 4 attributes {operand_types = [memref<4x8xf32>, memref<4x8xf32>]} {
 ^bb0(%a: tensor<4x8xf32>):
   %0 = nn.exp %a : tensor<4x8xf32>
   exec.yield %0 : tensor<4x8xf32>

@@ -3,6 +3,10 @@
 add_library(shardc_options INTERFACE)
 target_include_directories(shardc_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_options(shardc_options INTERFACE -Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 deprecates what its own std::stable_sort uses.
+  target_compile_options(shardc_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(SHARDC_WERROR)
   target_compile_options(shardc_options INTERFACE -Werror)
 endif()

@@ -195,10 +195,48 @@ def Exec_KernelDefOp : Exec_Op<"kernel_def", [Symbol, IsolatedFromAbove, NoTermi
   }];
 }
 
-def Exec_YieldOp : Exec_Op<"yield", [HasParent<"KernelDefOp">, Pure]> {
+def Exec_YieldOp : Exec_Op<"yield", [ParentOneOf<["KernelDefOp", "FusionOp"]>, Pure]> {
   let summary = "The tensors that a kernel writes";
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+//===-- Between tensors and buffers ---------------------------------------------------------------------------===//
+
+// What a function is made of once Codegen has chosen kernels and library calls, before it gives values buffers.
+
+def Exec_FusionOp : Exec_Op<"fusion", [Pure, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "A kernel to be: ops on tensors that one kernel computes";
+  let description = [{
+    Becomes an exec.kernel_def and an exec.kernel; the attributes are the kernel definition's.
+    Example:
+    ```
+    %1 = exec.fusion row domain [4, 64] rows 1 items 4 reads(%0 : tensor<4x64xf32>) -> tensor<4x64xf32> {
+    ^bb0(%a: tensor<4x64xf32>):
+      %2 = nn.exp %a : tensor<4x64xf32>
+      exec.yield %2 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Exec_KernelKindAttr:$kind, OptionalAttr<DenseI64ArrayAttr>:$domain,
+                       DefaultValuedAttr<I64Attr, "0">:$rows, I64Attr:$items, Variadic<AnyStaticShapeTensor>:$inputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind (`domain` $domain^)? (`rows` $rows^)? `items` $items `reads` `(` ($inputs^ `:` type($inputs))? `)` `->` type($outputs)
+    attr-dict-with-keyword $body
+  }];
+}
+
+def Exec_ProductOp : Exec_Op<"product", [Pure]> {
+  let summary = "A library call to be: a · b (+ sum), a [batch…, m, k], b [batch…, k, n], result and sum [batch…, m, n]";
+  let description = [{
+    Becomes an exec.gemm, accumulating where there is a `sum`.
+    Example: `%2 = exec.product %0, %1 : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b, Optional<AnyStaticShapeTensor>:$sum);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$a `,` $b (`plus` $sum^)? attr-dict `:` functional-type(operands, $result)";
 }
 
 #endif

@@ -29,3 +29,16 @@ exec.program @pp0 pp 0 attributes {schedule = [#exec.entry<@forward [0, 1]>, #ex
   exec.block @update update {
   }
 }
+
+// CHECK-LABEL: func.func @tensors
+func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: exec.fusion row domain [4, 8] rows 1 items 4 reads(%{{.*}} : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = exec.fusion row domain [4, 8] rows 1 items 4 reads(%a : tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%x: tensor<4x8xf32>):
+    %1 = nn.exp %x : tensor<4x8xf32>
+    exec.yield %1 : tensor<4x8xf32>
+  }
+  // CHECK: exec.product %{{.*}}, %{{.*}} plus %{{.*}} :
+  %2 = exec.product %0, %b plus %c : (tensor<4x8xf32>, tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}

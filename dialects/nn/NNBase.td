@@ -34,6 +34,8 @@ defvar NN_Tensor = AnyStaticShapeTensor;
 
 defvar NN_Infer = InferTypeOpAdaptor;
 defvar NN_Differentiable = DeclareOpInterfaceMethods<NN_DifferentiableOpInterface>;
+// The same for ops of which only some results are differentiable.
+defvar NN_PartlyDifferentiable = DeclareOpInterfaceMethods<NN_DifferentiableOpInterface, ["isDifferentiableResult"]>;
 defvar NN_Fusible = DeclareOpInterfaceMethods<NN_FusibleOpInterface>;
 
 #endif

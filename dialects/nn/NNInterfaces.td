@@ -16,6 +16,10 @@ def NN_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
     (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents,
          "::llvm::ArrayRef<bool>":$needed)>,
+    InterfaceMethod<[{
+      Whether the op has a cotangent for this result: saved statistics have none, and what depends on them cannot be
+      differentiated.
+    }], "bool", "isDifferentiableResult", (ins "unsigned":$result), "", [{ return true; }]>,
   ];
 }
 

@@ -19,7 +19,7 @@ def NN_NormKind : I32EnumAttr<"NormKind", "which statistics a norm uses", [
 }
 def NN_NormKindAttr : EnumAttr<NN_Dialect, NN_NormKind, "norm_kind">;
 
-def NN_NormOp : NN_Op<"norm", [NN_Differentiable, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
+def NN_NormOp : NN_Op<"norm", [NN_PartlyDifferentiable, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
                                AllTypesMatch<["mean", "rstd"]>]> {
   let summary = "Layer or RMS normalisation over the trailing dimensions from `axis` on";
   let description = [{

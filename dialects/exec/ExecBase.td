@@ -16,6 +16,7 @@ def Exec_Dialect : Dialect {
     blocks.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::shardc::dist::DistDialect", "::shardc::nn::NNDialect"];
 }
 
 #endif

@@ -24,6 +24,7 @@ def NN_Dialect : Dialect {
   }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::shardc::dist::DistDialect"];
 }
 
 class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, [Pure,

@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s --memory-place-buffers | FileCheck %s
 
-exec.kernel_def @k items 1 attributes {operand_types = []} {
+exec.kernel_def @k row domain [16] rows 0 items 1 attributes {operand_types = []} {
 ^bb0(%a: tensor<16xf32>):
   exec.yield %a : tensor<16xf32>
 }
@@ -29,11 +29,11 @@ exec.program @pp0 pp 0 {
   // x is sent on stream 1 until the last kernel waits for it: y may not take its bytes.
   // CHECK: exec.buffer "x" scratch at 384
   %x = exec.buffer "x" scratch {block = @backward} : memref<16xf32>
-  // CHECK: exec.buffer "y" scratch at 448
+  // CHECK: exec.buffer "y" scratch at 512
   %y = exec.buffer "y" scratch {block = @backward} : memref<16xf32>
-  // CHECK: exec.buffer "z" scratch at 512
+  // CHECK: exec.buffer "z" scratch at 576
   %z = exec.buffer "z" scratch {block = @backward} : memref<16xf32>
-  // CHECK: exec.buffer "v" scratch at 576
+  // CHECK: exec.buffer "v" scratch at 448
   %v = exec.buffer "v" scratch {block = @backward} : memref<16xf32>
   // CHECK-NOT: "unused"
   %unused = exec.buffer "unused" scratch {block = @backward} : memref<1024xf32>

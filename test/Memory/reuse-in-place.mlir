@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s --memory-reuse-in-place | FileCheck %s
 
-exec.kernel_def @k items 1 attributes {operand_types = []} {
+exec.kernel_def @k row domain [16] rows 0 items 1 attributes {operand_types = []} {
 ^bb0(%a: tensor<16xf32>):
   exec.yield %a : tensor<16xf32>
 }

@@ -1,0 +1,113 @@
+#include "runtime/format/LoadPlan.h"
+
+#include "runtime/base/File.h"
+#include "runtime/base/XxHash.h"
+#include "runtime/format/CheckPlan.h"
+#include "runtime/format/CpuFeatures.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <sys/stat.h>
+
+namespace shardc::rt {
+namespace {
+
+/// Tag of the field `checksum` (number 15, fixed64): one byte.
+constexpr char kChecksumTag = (plan::Plan::kChecksumFieldNumber << 3) | 1;
+constexpr size_t kChecksumBytes = 1 + sizeof(uint64_t);
+
+Status corrupt(const std::string &path, const char *what) {
+  return Status(StatusKind::Corrupt, fmt::format("plan '{}': {}", path, what), "compile the model again");
+}
+
+bool hasChecksum(std::string_view bytes) {
+  return bytes.size() >= kChecksumBytes && bytes[bytes.size() - kChecksumBytes] == kChecksumTag;
+}
+
+Status checkKernels(const std::string &folder, const plan::Plan &plan) {
+  if (plan.kernels().empty())
+    return {};
+  std::string path = folder + "/" + kKernelsFile;
+  SHARDRT_ASSIGN(std::string kernels, readFile(path));
+  if (xxHash64(kernels) != plan.kernels_checksum())
+    return corrupt(path, "is not the file that the plan was made with (its checksum differs)");
+  return {};
+}
+
+Status checkTarget(const plan::Plan &plan) {
+  const plan::Target &target = plan.target();
+  if (!target.kind().empty() && target.kind() != "cpu")
+    return Status(StatusKind::Unsupported, fmt::format("plan: made for target '{}', expected 'cpu'", target.kind()));
+  std::vector<std::string> missing = missingCpuFeatures({target.features().begin(), target.features().end()});
+  if (missing.empty())
+    return {};
+  return Status(
+      StatusKind::Unsupported,
+      fmt::format("plan: its kernels need CPU features that this machine lacks: {}", fmt::join(missing, ", ")),
+      fmt::format("the kernels were compiled for '{}'; compile the model on this machine", target.cpu()));
+}
+
+} // namespace
+
+std::string serializePlan(plan::Plan plan) {
+  plan.set_format_version(kPlanFormatVersion);
+  plan.clear_checksum();
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    plan.SerializeToCodedStream(&coded);
+  }
+  uint64_t checksum = xxHash64(bytes);
+  bytes.push_back(kChecksumTag);
+  bytes.append(reinterpret_cast<const char *>(&checksum), sizeof(checksum));
+  return bytes;
+}
+
+Result<plan::Plan> parsePlan(std::string_view bytes, const std::string &path) {
+  plan::Plan plan;
+  bool parsed = plan.ParseFromArray(bytes.data(), bytes.size());
+  // A newer version is told before anything else, since it may have other rules; it must be a plan for that, though.
+  if (parsed && plan.format_version() > kPlanFormatVersion)
+    return Status(StatusKind::Unsupported,
+                  fmt::format("plan '{}': format version {}, expected at most {}", path, plan.format_version(),
+                              kPlanFormatVersion),
+                  "use the shardrun that belongs to the shardc that made the plan");
+  if (bytes.empty())
+    return corrupt(path, "the file is empty");
+  if (!parsed || !hasChecksum(bytes))
+    return corrupt(path, "is truncated, or no plan at all");
+  if (plan.checksum() != xxHash64(bytes.substr(0, bytes.size() - kChecksumBytes)))
+    return corrupt(path, "is damaged (its checksum differs)");
+  if (plan.format_version() != kPlanFormatVersion)
+    return corrupt(path, "has no format version");
+  return plan;
+}
+
+Result<LoadedPlan> readPlanFolder(const std::string &folder) {
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0)
+    return Status(StatusKind::NotFound, fmt::format("plan '{}': no such folder", folder),
+                  "shardc MODEL.onnx -o FOLDER makes one");
+  std::string path = folder + "/" + kPlanFile;
+  auto bytes = readFile(path);
+  if (!bytes.isOk())
+    return Status(bytes.status().kind(), fmt::format("plan '{}': no readable {} in it", folder, kPlanFile),
+                  bytes.status().message());
+  SHARDRT_ASSIGN(plan::Plan plan, parsePlan(*bytes, path));
+  SHARDRT_RETURN_IF_ERROR(checkPlan(plan));
+  return LoadedPlan{folder, std::move(plan)};
+}
+
+Result<LoadedPlan> loadPlan(const std::string &folder) {
+  SHARDRT_ASSIGN(LoadedPlan loaded, readPlanFolder(folder));
+  SHARDRT_RETURN_IF_ERROR(checkTarget(loaded.plan));
+  SHARDRT_RETURN_IF_ERROR(checkKernels(folder, loaded.plan));
+  return loaded;
+}
+
+} // namespace shardc::rt

@@ -1,0 +1,57 @@
+//===-- PlanBuilder.h - the messages of a plan, one after another ----------------------------------------------------===//
+#ifndef SHARDC_LIB_PLAN_PLANBUILDER_H
+#define SHARDC_LIB_PLAN_PLANBUILDER_H
+
+#include "plan.pb.h"
+
+#include "dialects/exec/Exec.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+#include <string>
+
+namespace shardc::plan {
+
+/// Builds a plan from a module; the state is what later messages refer to by index.
+class PlanBuilder {
+public:
+  PlanBuilder(mlir::ModuleOp module, Plan &plan) : module(module), mesh(dist::MeshAttr::of(module)), plan(plan) {}
+
+  mlir::LogicalResult build();
+
+private:
+  void addMesh();
+  void addTraining();
+  mlir::LogicalResult addParameters();
+  void addInputs();
+  void addNotes();
+  void addKernels();
+
+  mlir::LogicalResult addProgram(exec::ProgramOp op);
+  mlir::LogicalResult addBuffer(exec::BufferOp op, Program &program);
+  mlir::LogicalResult addBlock(exec::BlockOp op, Program &program);
+  mlir::LogicalResult addSchedule(exec::ProgramOp op, Program &program);
+  mlir::LogicalResult addInstruction(exec::InstructionOpInterface op, Block &block);
+  mlir::LogicalResult addMessage(mlir::Operation *op, Group &group);
+
+  void addSharding(dist::ShardingAttr sharding, Sharding &message);
+  /// Fills an operand from a view; `partial` is what the value is partial over (an array of #dist.partial, or null).
+  mlir::LogicalResult setOperand(mlir::Value view, mlir::Attribute partial, Operand &operand);
+  uint32_t getCommunicator(mlir::ArrayRef<mlir::StringRef> axes, mlir::ArrayRef<int64_t> members);
+  static ElementType getElementType(mlir::Type type);
+
+  mlir::ModuleOp module;
+  dist::MeshAttr mesh;
+  Plan &plan;
+  std::map<std::string, int> parameterIndices, inputIndices, kernelIndices;
+  std::map<std::string, uint32_t> communicatorIndices;
+  // Of the program at hand.
+  llvm::DenseMap<mlir::Operation *, uint32_t> bufferIndices;
+  std::map<std::string, int> blockIndices;
+  uint32_t streams = 1, events = 0;
+};
+
+} // namespace shardc::plan
+
+#endif

@@ -1,4 +1,5 @@
-//===-- Register.cpp - all dialects and passes of the compiler -------------------------------------------------------===//
+//===-- Register.cpp - all dialects and passes of the compiler
+//-------------------------------------------------------===//
 
 #include "shardc/Driver/Register.h"
 

@@ -1,7 +1,10 @@
-//===-- BuildPlan.cpp - from placed programs to the plan -------------------------------------------------------------===//
+//===-- BuildPlan.cpp - from placed programs to the plan
+//-------------------------------------------------------------===//
 
 #include "shardc/Plan/BuildPlan.h"
 #include "PlanBuilder.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace shardc;

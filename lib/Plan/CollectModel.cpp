@@ -1,4 +1,5 @@
-//===-- CollectModel.cpp - what the plan says about parameters and inputs --------------------------------------------===//
+//===-- CollectModel.cpp - what the plan says about parameters and inputs
+//--------------------------------------------===//
 
 #include "shardc/Plan/Passes.h"
 
@@ -16,7 +17,8 @@ namespace shardc::plan {
 namespace {
 
 /// The logical global shape: what the sharding's sub-dimensions multiply to, or what padding left on record.
-SmallVector<int64_t> getLogicalShape(DictionaryAttr parameter, RankedTensorType type, shardc::dist::ShardingAttr sharding) {
+SmallVector<int64_t> getLogicalShape(DictionaryAttr parameter, RankedTensorType type,
+                                     shardc::dist::ShardingAttr sharding) {
   if (auto logical = parameter.getAs<DenseI64ArrayAttr>("logical_shape"))
     return SmallVector<int64_t>(logical.asArrayRef());
   if (!sharding)
@@ -62,9 +64,10 @@ struct CollectModelPass : shardc::plan::impl::CollectModelPassBase<CollectModelP
       if (!sharding)
         sharding = shardc::dist::ShardingAttr::getReplicated(&getContext(), type.getShape());
       parameters.push_back(extend(
-          parameter, {builder.getNamedAttr("type", TypeAttr::get(type.getElementType())),
-                      builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(getLogicalShape(parameter, type, sharding))),
-                      builder.getNamedAttr("sharding", sharding)}));
+          parameter,
+          {builder.getNamedAttr("type", TypeAttr::get(type.getElementType())),
+           builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(getLogicalShape(parameter, type, sharding))),
+           builder.getNamedAttr("sharding", sharding)}));
     }
     getOperation()->setAttr("nn.parameters", builder.getArrayAttr(parameters));
   }
@@ -78,8 +81,9 @@ struct CollectModelPass : shardc::plan::impl::CollectModelPassBase<CollectModelP
         continue;
       auto type = cast<RankedTensorType>(argument.getType());
       inputs.push_back(
-          extend(lookUpInput(name), {builder.getNamedAttr("type", TypeAttr::get(type.getElementType())),
-                                     builder.getNamedAttr("sample_shape", builder.getDenseI64ArrayAttr(type.getShape().drop_front()))}));
+          extend(lookUpInput(name),
+                 {builder.getNamedAttr("type", TypeAttr::get(type.getElementType())),
+                  builder.getNamedAttr("sample_shape", builder.getDenseI64ArrayAttr(type.getShape().drop_front()))}));
     }
     getOperation()->setAttr("nn.inputs", builder.getArrayAttr(inputs));
   }

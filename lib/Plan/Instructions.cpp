@@ -1,4 +1,5 @@
-//===-- Instructions.cpp - the instructions of the plan --------------------------------------------------------------===//
+//===-- Instructions.cpp - the instructions of the plan
+//--------------------------------------------------------------===//
 
 #include "PlanBuilder.h"
 
@@ -128,7 +129,8 @@ LogicalResult PlanBuilder::addInstruction(exec::InstructionOpInterface op, Block
         auto &call = *message.mutable_load_input();
         auto found = inputIndices.find(load.getInput().str());
         if (found == inputIndices.end())
-          return LogicalResult(load.emitOpError("loads input '") << load.getInput() << "', which the model does not have");
+          return LogicalResult(load.emitOpError("loads input '")
+                               << load.getInput() << "', which the model does not have");
         call.set_input(found->second);
         return setWrite(load.getValue(), 0, *call.mutable_value());
       })

@@ -1,4 +1,5 @@
-//===-- ModelMessages.cpp - mesh, training settings, parameters and inputs of the plan -----------------------------===//
+//===-- ModelMessages.cpp - mesh, training settings, parameters and inputs of the plan
+//-----------------------------===//
 
 #include "PlanBuilder.h"
 

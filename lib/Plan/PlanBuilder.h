@@ -1,8 +1,9 @@
-//===-- PlanBuilder.h - the messages of a plan, one after another ----------------------------------------------------===//
+//===-- PlanBuilder.h - the messages of a plan, one after another
+//----------------------------------------------------===//
 #ifndef SHARDC_LIB_PLAN_PLANBUILDER_H
 #define SHARDC_LIB_PLAN_PLANBUILDER_H
 
-#include "plan.pb.h"
+#include "runtime/format/plan.pb.h"
 
 #include "dialects/exec/Exec.h"
 

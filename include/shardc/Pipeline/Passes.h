@@ -1,4 +1,5 @@
-//===-- Passes.h - the passes of Pipeline ----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Pipeline
+//----------------------------------------------------------------------------===//
 #ifndef SHARDC_PIPELINE_PASSES_H
 #define SHARDC_PIPELINE_PASSES_H
 

@@ -1,4 +1,5 @@
-//===-- BuildPlan.h - from placed programs to the plan ---------------------------------------------------------------===//
+//===-- BuildPlan.h - from placed programs to the plan
+//---------------------------------------------------------------===//
 //
 // The plan mirrors the exec programs one to one; nothing is decided here.
 //

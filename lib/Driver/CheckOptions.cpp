@@ -1,0 +1,119 @@
+//===-- CheckOptions.cpp - options against one another
+//---------------------------------------------------------------===//
+
+#include "shardc/Driver/Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace shardc::driver;
+using llvm::formatv;
+
+namespace {
+
+using Check = std::optional<OptionError>;
+
+Check checkPositive(llvm::StringRef option, int64_t value) {
+  if (value > 0)
+    return {};
+  return OptionError{formatv("option '--{0}': expected a positive number, got {1} [option-range]", option, value), ""};
+}
+
+Check checkChoice(llvm::StringRef option, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> choices) {
+  if (llvm::is_contained(choices, value))
+    return {};
+  return OptionError{formatv("option '--{0}': unknown value '{1}' [option-choice]", option, value),
+                     formatv("it is one of {0}", llvm::make_range(choices.begin(), choices.end()))};
+}
+
+Check checkReal(llvm::StringRef option, double value, double low, bool isLowIncluded) {
+  if (std::isfinite(value) && (isLowIncluded ? value >= low : value > low))
+    return {};
+  return OptionError{formatv("option '--{0}': expected a number {1} {2}, got {3} [option-range]", option,
+                             isLowIncluded ? "of at least" : "above", low, value),
+                     ""};
+}
+
+/// One micro-batch a replica is dp * micro-batch samples; a step is a whole number of them.
+Check checkBatch(const Options &options) {
+  int64_t unit = options.microBatch * options.dp, batch = options.getGlobalBatch();
+  if (batch >= unit && batch % unit == 0)
+    return {};
+  int64_t below = std::max(batch / unit, int64_t(1)) * unit, above = below < batch ? below + unit : below;
+  return OptionError{
+      formatv("option '--global-batch': {0} does not divide into micro-batches of {1} on dp={2} replicas, "
+              "expected a multiple of {3} [option-batch]",
+              batch, options.microBatch, options.dp, unit),
+      below == above ? formatv("{0} works", below).str() : formatv("{0} and {1} work", below, above).str()};
+}
+
+Check checkMeshOrder(llvm::StringRef order) {
+  llvm::SmallVector<llvm::StringRef> axes;
+  order.split(axes, ',');
+  llvm::sort(axes);
+  if (axes == llvm::ArrayRef<llvm::StringRef>{"dp", "pp", "tp"})
+    return {};
+  return OptionError{formatv("option '--mesh-order': '{0}' does not name dp, pp and tp once each [option-mesh]", order),
+                     "for example dp,pp,tp or pp,dp,tp"};
+}
+
+Check checkLrSchedule(const Options &options) {
+  if (options.warmupSteps < 0)
+    return OptionError{
+        formatv("option '--warmup': expected at least 0 steps, got {0} [option-range]", options.warmupSteps), ""};
+  if (options.lrSchedule == "constant")
+    return {};
+  if (!options.totalSteps)
+    return OptionError{"option '--lr-schedule cosine': the number of steps is missing [option-steps]",
+                       "give it with --total-steps N"};
+  if (*options.totalSteps <= options.warmupSteps)
+    return OptionError{
+        formatv("option '--total-steps': expected more than the {0} steps of --warmup, got {1} [option-steps]",
+                options.warmupSteps, *options.totalSteps),
+        ""};
+  return {};
+}
+
+} // namespace
+
+std::optional<OptionError> shardc::driver::checkOptions(const Options &options) {
+  constexpr double kLargestBelowOne = 1 - 1e-12;
+  Check checks[] = {
+      checkPositive("dp", options.dp),
+      checkPositive("pp", options.pp),
+      checkPositive("tp", options.tp),
+      checkMeshOrder(options.meshOrder),
+      checkPositive("micro-batch", options.microBatch),
+      checkPositive("global-batch", options.getGlobalBatch()),
+      checkChoice("schedule", options.schedule, {"gpipe", "1f1b"}),
+      checkChoice("recompute", options.recompute, {"none", "selective", "full"}),
+      checkChoice("optimizer", options.optimizer, {"sgd", "adamw"}),
+      checkChoice("lr-schedule", options.lrSchedule, {"constant", "cosine"}),
+      checkReal("lr", options.learningRate, 0, true),
+      checkReal("clip-norm", options.clipNorm, 0, true),
+      checkReal("momentum", options.momentum, 0, true),
+      checkReal("epsilon", options.epsilon, 0, true),
+      checkReal("weight-decay", options.getWeightDecay(), 0, true),
+  };
+  for (Check &check : checks)
+    if (check)
+      return check;
+  if (options.dp * options.pp * options.tp > (int64_t(1) << 20))
+    return OptionError{formatv("{0} ranks are more than a plan can name, expected at most {1} [option-range]",
+                               options.dp * options.pp * options.tp, int64_t(1) << 20),
+                       ""};
+  for (auto [name, beta] : {std::pair("beta1", options.beta1), std::pair("beta2", options.beta2)})
+    if (!(beta >= 0 && beta <= kLargestBelowOne))
+      return OptionError{formatv("option '--{0}': expected a number in [0, 1), got {1} [option-range]", name, beta),
+                         ""};
+  if (!(options.dropout < 1))
+    return OptionError{
+        formatv("option '--dropout': expected a probability in [0, 1), got {0} [option-range]", options.dropout), ""};
+  if (Check check = checkBatch(options))
+    return check;
+  return checkLrSchedule(options);
+}

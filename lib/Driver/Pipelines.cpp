@@ -1,0 +1,44 @@
+//===-- Pipelines.cpp - the passes in their order
+//--------------------------------------------------------------------===//
+
+#include "shardc/Driver/Pipelines.h"
+
+#include "shardc/Autodiff/Passes.h"
+#include "shardc/Codegen/Passes.h"
+#include "shardc/Memory/Passes.h"
+#include "shardc/Pipeline/Passes.h"
+#include "shardc/Plan/Passes.h"
+#include "shardc/Sharding/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace shardc;
+
+void shardc::driver::addPasses(OpPassManager &passes, Emit last) {
+  if (last == Emit::Import)
+    return;
+
+  // Differentiation comes before sharding, on the global graph: what it emits is ordinary nn, so that sharding decides
+  // for forward and backward together.
+  passes.addPass(autodiff::createBuildGradientsPass());
+  passes.addPass(autodiff::createBuildUpdatePass());
+  // Common subexpressions go now: later, the same op may stand on two stages.
+  passes.addPass(createCSEPass());
+  if (last == Emit::NN)
+    return;
+
+  passes.addPass(sharding::createAnnotatePass());
+  passes.addPass(sharding::createPartitionPass());
+  passes.addPass(createCSEPass());
+  if (last == Emit::Sharded)
+    return;
+
+  // The last place where one function has all parameters and inputs.
+  passes.addPass(plan::createCollectModelPass());
+  passes.addPass(pipeline::createCutStagesPass());
+  passes.addPass(pipeline::createOutlineStagesPass());
+  passes.addPass(pipeline::createReduceStepPass());
+  if (last == Emit::Pipelined)
+    return;
+}

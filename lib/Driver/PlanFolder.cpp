@@ -1,0 +1,143 @@
+//===-- PlanFolder.cpp - the folder that a plan is written to
+//---------------------------------------------------------===//
+
+#include "PlanFolder.h"
+
+#include "runtime/base/XxHash.h"
+#include "runtime/format/LoadPlan.h"
+#include "runtime/verify/Verify.h"
+#include "shardc/Codegen/EmitCpu.h"
+#include "shardc/Plan/BuildPlan.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace shardc;
+using llvm::sys::path::parent_path;
+
+namespace {
+
+std::string join(StringRef folder, StringRef file) {
+  SmallString<128> path(folder);
+  llvm::sys::path::append(path, file);
+  return std::string(path);
+}
+
+bool isEmptyFolder(const std::string &folder) {
+  std::error_code error;
+  llvm::sys::fs::directory_iterator first(folder, error), end;
+  return !error && first == end;
+}
+
+/// The folder as given, without a trailing separator.
+std::string normalise(StringRef folder) { return folder.size() > 1 ? folder.rtrim('/').str() : folder.str(); }
+
+/// A folder next to the final one, removed unless it is committed.
+class PartialFolder {
+public:
+  explicit PartialFolder(StringRef target) : target(normalise(target)) {
+    isMade = !llvm::sys::fs::createUniqueDirectory(this->target + ".partial", path);
+  }
+  ~PartialFolder() {
+    if (isMade && !isCommitted)
+      llvm::sys::fs::remove_directories(path);
+  }
+  PartialFolder(const PartialFolder &) = delete;
+  PartialFolder &operator=(const PartialFolder &) = delete;
+
+  explicit operator bool() const { return isMade; }
+  std::string getFile(StringRef name) const { return join(path, name); }
+
+  std::error_code commit() {
+    llvm::sys::fs::remove_directories(target);
+    std::error_code error = llvm::sys::fs::rename(path, target);
+    isCommitted = !error;
+    return error;
+  }
+
+private:
+  std::string target;
+  SmallString<128> path;
+  bool isMade = false, isCommitted = false;
+};
+
+LogicalResult report(Location loc, const rt::Status &status) {
+  for (const rt::Violation &violation : status.violations()) {
+    InFlightDiagnostic diagnostic = emitError(loc, violation.message);
+    for (const std::string &note : violation.notes)
+      diagnostic.attachNote() << note;
+  }
+  return failure();
+}
+
+LogicalResult writeFile(Location loc, const std::string &path, StringRef bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    file << bytes;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    return emitError(loc) << "file '" << path << "': cannot be written: " << error.message();
+  return success();
+}
+
+} // namespace
+
+LogicalResult shardc::driver::checkPlanFolder(MLIRContext *context, const std::string &given) {
+  Location loc = UnknownLoc::get(context);
+  std::string folder = normalise(given);
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(folder, status)) {
+    StringRef parent = parent_path(folder);
+    if (!parent.empty() && !llvm::sys::fs::is_directory(parent))
+      return emitError(loc) << "output '" << folder << "': folder '" << parent << "' does not exist [output-folder]";
+    return success();
+  }
+  if (!llvm::sys::fs::is_directory(status))
+    return emitError(loc) << "output '" << folder << "': is not a folder [output-folder]";
+  if (llvm::sys::fs::exists(join(folder, rt::kPlanFile)) || isEmptyFolder(folder))
+    return success();
+  InFlightDiagnostic diagnostic = emitError(loc) << "output '" << folder << "': exists and is no plan [output-folder]";
+  diagnostic.attachNote() << "a plan replaces only a plan or an empty folder; choose another name with -o";
+  return diagnostic;
+}
+
+LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string &folder,
+                                              const std::string &targetCpu) {
+  Location loc = module.getLoc();
+  PartialFolder partial(folder);
+  if (!partial)
+    return emitError(loc) << "output '" << folder << "': cannot be made [output-folder]";
+
+  codegen::CpuTarget target = targetCpu.empty() ? codegen::getHostTarget() : codegen::getCpuTarget(targetCpu);
+  std::string kernels = partial.getFile(rt::kKernelsFile);
+  if (failed(codegen::emitCpuKernels(module, target, kernels)))
+    return failure();
+  auto object = llvm::MemoryBuffer::getFile(kernels, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!object)
+    return emitError(loc) << "file '" << kernels << "': cannot be read: " << object.getError().message();
+
+  plan::Plan plan;
+  if (failed(plan::buildPlan(module, plan)))
+    return failure();
+  plan.mutable_target()->set_kind("cpu");
+  plan.mutable_target()->set_cpu(target.cpu);
+  for (const std::string &feature : target.features)
+    plan.mutable_target()->add_features(feature);
+  plan.set_kernels_checksum(rt::xxHash64((*object)->getBuffer()));
+  if (rt::Status status = rt::verifyPlan(plan); !status.isOk())
+    return report(loc, status);
+
+  if (failed(writeFile(loc, partial.getFile(rt::kPlanFile), rt::serializePlan(plan))))
+    return failure();
+  if (std::error_code error = partial.commit())
+    return emitError(loc) << "output '" << folder << "': cannot be put in place: " << error.message();
+  return success();
+}

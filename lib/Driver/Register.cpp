@@ -8,6 +8,7 @@
 #include "shardc/Codegen/Passes.h"
 #include "shardc/Memory/Passes.h"
 #include "shardc/Pipeline/Passes.h"
+#include "shardc/Plan/Passes.h"
 #include "shardc/Sharding/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,4 +33,5 @@ void shardc::driver::registerPasses() {
   pipeline::registerPipelinePasses();
   codegen::registerCodegenPasses();
   memory::registerMemoryPasses();
+  plan::registerPlanPasses();
 }

@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_DotGeneralOp : NN_Op<"dot_general", [NN_Infer, NN_Differentiable]> {
+def NN_DotGeneralOp : NN_Op<"dot_general", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands"], ["getFlops"]> {
   let summary = "The product of two tensors over batch and contracted dimensions";
   let description = [{
     The result's dimensions are the batch dimensions (in the order of lhs_batch), the free ones of lhs, the free ones of

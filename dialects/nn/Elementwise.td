@@ -3,8 +3,8 @@
 
 include "dialects/nn/NNBase.td"
 
-class NN_Unary<string mnemonic, string text, list<Trait> traits = []> :
-    NN_Op<mnemonic, [SameOperandsAndResultType, NN_Differentiable, NN_Fusible] # traits> {
+class NN_Unary<string mnemonic, string text, list<string> sharding = []> :
+    NN_Op<mnemonic, [SameOperandsAndResultType, NN_Differentiable, NN_Fusible], sharding> {
   let summary = text;
   let description = "Example: `%1 = nn." # mnemonic # " %0 : tensor<4x64xf32>`";
   let arguments = (ins NN_Tensor:$input);
@@ -12,7 +12,7 @@ class NN_Unary<string mnemonic, string text, list<Trait> traits = []> :
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def NN_NegOp : NN_Unary<"neg", "−x">;
+def NN_NegOp : NN_Unary<"neg", "−x", ["getLinearOperands"]>;
 def NN_ExpOp : NN_Unary<"exp", "eˣ">;
 def NN_LogOp : NN_Unary<"log", "The natural logarithm">;
 def NN_SqrtOp : NN_Unary<"sqrt", "The square root">;
@@ -23,8 +23,8 @@ def NN_LogisticOp : NN_Unary<"logistic", "1 / (1 + e⁻ˣ)">;
 def NN_SinOp : NN_Unary<"sin", "The sine">;
 def NN_CosOp : NN_Unary<"cos", "The cosine">;
 
-class NN_Binary<string mnemonic, string text, list<Trait> traits = []> :
-    NN_Op<mnemonic, [SameOperandsAndResultType, NN_Differentiable, NN_Fusible] # traits> {
+class NN_Binary<string mnemonic, string text, list<Trait> traits = [], list<string> sharding = []> :
+    NN_Op<mnemonic, [SameOperandsAndResultType, NN_Differentiable, NN_Fusible] # traits, sharding> {
   let summary = text;
   let description = "Shapes are equal; nn.broadcast_in_dim makes them so. Example: `%2 = nn." # mnemonic #
                     " %0, %1 : tensor<4x64xf32>`";
@@ -33,10 +33,10 @@ class NN_Binary<string mnemonic, string text, list<Trait> traits = []> :
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
-def NN_AddOp : NN_Binary<"add", "a + b", [Commutative]>;
-def NN_SubOp : NN_Binary<"sub", "a − b">;
-def NN_MulOp : NN_Binary<"mul", "a · b", [Commutative]>;
-def NN_DivOp : NN_Binary<"div", "a / b; integers round towards zero">;
+def NN_AddOp : NN_Binary<"add", "a + b", [Commutative], ["getLinearOperands"]>;
+def NN_SubOp : NN_Binary<"sub", "a − b", [], ["getLinearOperands"]>;
+def NN_MulOp : NN_Binary<"mul", "a · b", [Commutative], ["getLinearOperands"]>;
+def NN_DivOp : NN_Binary<"div", "a / b; integers round towards zero", [], ["getLinearOperands"]>;
 def NN_MaxOp : NN_Binary<"max", "The larger; at ties each operand gets half of the cotangent; NaN wins">;
 def NN_MinOp : NN_Binary<"min", "The smaller; at ties each operand gets half of the cotangent; NaN wins">;
 def NN_PowOp : NN_Binary<"pow", "aᵇ; the cotangent of b is guarded at a ≤ 0, that of a at b = 0">;
@@ -71,7 +71,7 @@ def NN_CompareOp : NN_Op<"compare", [NN_Infer, SameTypeOperands, NN_Fusible]> {
 }
 
 def NN_SelectOp : NN_Op<"select", [NN_Differentiable, NN_Fusible, AllTypesMatch<["onTrue", "onFalse", "result"]>,
-                                   AllShapesMatch<["predicate", "result"]>]> {
+                                   AllShapesMatch<["predicate", "result"]>], ["getLinearOperands"]> {
   let summary = "Elements of one tensor or the other";
   let description = "Example: `%3 = nn.select %0, %1, %2 : tensor<4xi1>, tensor<4xf32>`";
   let arguments = (ins TensorOf<[I1]>:$predicate, NN_Tensor:$onTrue, NN_Tensor:$onFalse);
@@ -79,7 +79,7 @@ def NN_SelectOp : NN_Op<"select", [NN_Differentiable, NN_Fusible, AllTypesMatch<
   let assemblyFormat = "$predicate `,` $onTrue `,` $onFalse attr-dict `:` type($predicate) `,` type($result)";
 }
 
-def NN_ConvertOp : NN_Op<"convert", [AllShapesMatch<["input", "result"]>, NN_Differentiable, NN_Fusible]> {
+def NN_ConvertOp : NN_Op<"convert", [AllShapesMatch<["input", "result"]>, NN_Differentiable, NN_Fusible], ["getLinearOperands"]> {
   let summary = "Converts the element type: to integers rounds towards zero and saturates, to i1 is x ≠ 0";
   let description = "Example: `%1 = nn.convert %0 : tensor<4xi64> -> tensor<4xf32>`";
   let arguments = (ins NN_Tensor:$input);

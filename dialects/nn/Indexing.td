@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_GatherOp : NN_Op<"gather", [NN_Infer, NN_Differentiable]> {
+def NN_GatherOp : NN_Op<"gather", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands", "partition"], ["getFlops", "getBytes"]> {
   let summary = "Slices of a tensor along one dimension, by index; an index out of range gives zeros";
   let description = [{
     The result's shape is operand[:axis] ++ indices ++ operand[axis + 1:]. That an index out of range reads zeros makes a
@@ -16,7 +16,7 @@ def NN_GatherOp : NN_Op<"gather", [NN_Infer, NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_ScatterAddOp : NN_Op<"scatter_add", [NN_Differentiable]> {
+def NN_ScatterAddOp : NN_Op<"scatter_add", [NN_Differentiable], ["getFactors", "getLinearOperands", "partition"]> {
   let summary = "Adds slices to zeros along one dimension, by index, in row-major order of the indices";
   let description = [{
     The adjoint of nn.gather: updates has the shape of gather's result; an index out of range is dropped. The result's

@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_CrossEntropyOp : NN_Op<"cross_entropy", [NN_PartlyDifferentiable, AllTypesMatch<["loss", "lse"]>]> {
+def NN_CrossEntropyOp : NN_Op<"cross_entropy", [NN_PartlyDifferentiable, AllTypesMatch<["loss", "lse"]>], ["getFactors", "getCombinedElements", "partition"], ["getFlops"]> {
   let summary = "−log softmax(logits)[label] of each row; classes are the last dimension";
   let description = [{
     Rows whose label is `ignore_index` have loss 0 and cotangent 0. lse is log Σ e^logits. `classes` is the logical

@@ -27,9 +27,11 @@ def NN_Dialect : Dialect {
   let dependentDialects = ["::shardc::dist::DistDialect"];
 }
 
-class NN_Op<string mnemonic, list<Trait> traits = []> : Op<NN_Dialect, mnemonic, [Pure,
-    DeclareOpInterfaceMethods<NN_ShardableOpInterface>,
-    DeclareOpInterfaceMethods<NN_CostOpInterface>] # traits>;
+// `sharding` and `cost` name the methods of these interfaces that the op defines itself; the defaults are elementwise.
+class NN_Op<string mnemonic, list<Trait> traits = [], list<string> sharding = [], list<string> cost = []> :
+    Op<NN_Dialect, mnemonic, [Pure,
+    DeclareOpInterfaceMethods<NN_ShardableOpInterface, sharding>,
+    DeclareOpInterfaceMethods<NN_CostOpInterface, cost>] # traits>;
 
 defvar NN_Tensor = AnyStaticShapeTensor;
 

@@ -26,11 +26,26 @@ def NN_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 def NN_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
   let cppNamespace = "::shardc::nn";
   let description = [{
-    The factors of an op (see Factors.h) and its local form.
+    The factors of an op (see Factors.h), how it treats partial values, and its local form.
   }];
   let methods = [
-    InterfaceMethod<"The factors of the op, in a fixed order.", "::llvm::SmallVector<::shardc::nn::Factor>",
-                    "getFactors">,
+    InterfaceMethod<[{
+      The factors of the op, in a fixed order. The default is elementwise: every dimension of the result is one, in
+      all operands alike. Dimensions of size 1 have no factor.
+    }], "::llvm::SmallVector<::shardc::nn::Factor>", "getFactors", (ins), "", [{
+      return ::shardc::nn::getElementwiseFactors($_op);
+    }]>,
+    InterfaceMethod<[{
+      The sets of operands in which the op is jointly linear: where all operands of one set are partial sums over an
+      axis and the others are complete, the results are partial sums over it. The default is none.
+    }], "::llvm::SmallVector<::llvm::SmallVector<unsigned>>", "getLinearOperands", (ins), "", [{
+      return {};
+    }]>,
+    InterfaceMethod<[{
+      Elements (of the first result's type) that the local form all-reduces where a combined factor is split.
+    }], "int64_t", "getCombinedElements", (ins), "", [{
+      return 0;
+    }]>,
     InterfaceMethod<[{
       Builds the local form of the op from local operands and the local types of the results; `shardings` says where the
       operands and then the results live. The default is the same op with the local types.

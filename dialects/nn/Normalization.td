@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_SoftmaxOp : NN_Op<"softmax", [SameOperandsAndResultType, NN_Differentiable]> {
+def NN_SoftmaxOp : NN_Op<"softmax", [SameOperandsAndResultType, NN_Differentiable], ["getFactors", "getCombinedElements", "partition"], ["getFlops"]> {
   let summary = "e^(x − max) / Σ e^(x − max) along one dimension";
   let description = "Example: `%1 = nn.softmax %0 axis 3 : tensor<4x4x16x16xf32>`";
   let arguments = (ins NN_Tensor:$input, I64Attr:$axis);
@@ -20,7 +20,7 @@ def NN_NormKind : I32EnumAttr<"NormKind", "which statistics a norm uses", [
 def NN_NormKindAttr : EnumAttr<NN_Dialect, NN_NormKind, "norm_kind">;
 
 def NN_NormOp : NN_Op<"norm", [NN_PartlyDifferentiable, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
-                               AllTypesMatch<["mean", "rstd"]>]> {
+                               AllTypesMatch<["mean", "rstd"]>], ["getFactors"], ["getFlops"]> {
   let summary = "Layer or RMS normalisation over the trailing dimensions from `axis` on";
   let description = [{
     result = (x − mean) · rstd · scale + bias with rstd = 1/√(var + epsilon), population variance; rms: mean is 0 and

@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_RngUniformOp : NN_Op<"rng_uniform", []> {
+def NN_RngUniformOp : NN_Op<"rng_uniform", [], ["partition"], ["getFlops"]> {
   let summary = "Uniform numbers in [0, 1) that depend on seed, step, `id` and the element's index in the whole step";
   let description = [{
     Philox4x32-10 (Salmon et al. 2011), key = seed, counter = (element index (64 bit), step, id); the element index is

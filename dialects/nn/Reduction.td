@@ -11,7 +11,7 @@ def NN_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
 }
 def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind">;
 
-def NN_ReduceOp : NN_Op<"reduce", [NN_Infer, NN_Differentiable, NN_Fusible]> {
+def NN_ReduceOp : NN_Op<"reduce", [NN_Infer, NN_Differentiable, NN_Fusible], ["getFactors", "getLinearOperands"]> {
   let summary = "Combines elements along dimensions, which disappear";
   let description = "Example: `%1 = nn.reduce sum, %0 dims [1] : tensor<4x64xf32> -> tensor<4xf32>`";
   let arguments = (ins NN_ReduceKindAttr:$kind, NN_Tensor:$input, DenseI64ArrayAttr:$dims);
@@ -20,7 +20,7 @@ def NN_ReduceOp : NN_Op<"reduce", [NN_Infer, NN_Differentiable, NN_Fusible]> {
   let hasVerifier = 1;
 }
 
-def NN_BlockSumSquaresOp : NN_Op<"block_sum_squares", [NN_Infer]> {
+def NN_BlockSumSquaresOp : NN_Op<"block_sum_squares", [NN_Infer], ["getFactors"]> {
   let summary = "Σx² in f64 of each block of consecutive elements; the last block may be short";
   let description = [{
     The order of the additions is fixed by the block alone, so that the global norm does not depend on the layout.

@@ -3,7 +3,7 @@
 
 include "dialects/nn/NNBase.td"
 
-def NN_ConstantOp : NN_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>, NN_Fusible]> {
+def NN_ConstantOp : NN_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>, NN_Fusible], ["partition"]> {
   let summary = "A constant tensor";
   let description = "Example: `%0 = nn.constant dense<0.0> : tensor<4xf32>`";
   let arguments = (ins ElementsAttr:$value);
@@ -12,7 +12,7 @@ def NN_ConstantOp : NN_Op<"constant", [ConstantLike, AllTypesMatch<["value", "re
   let hasFolder = 1;
 }
 
-def NN_IotaOp : NN_Op<"iota", [NN_Fusible]> {
+def NN_IotaOp : NN_Op<"iota", [NN_Fusible], ["partition"]> {
   let summary = "The index along one dimension";
   let description = "Example: `%0 = nn.iota dim 1 : tensor<4x64xi64>`";
   let arguments = (ins I64Attr:$dimension);
@@ -21,7 +21,7 @@ def NN_IotaOp : NN_Op<"iota", [NN_Fusible]> {
   let hasVerifier = 1;
 }
 
-def NN_BroadcastInDimOp : NN_Op<"broadcast_in_dim", [NN_Differentiable, NN_Fusible]> {
+def NN_BroadcastInDimOp : NN_Op<"broadcast_in_dim", [NN_Differentiable, NN_Fusible], ["getFactors", "getLinearOperands"]> {
   let summary = "Repeats a tensor; operand dimension i becomes result dimension dims[i]";
   let description = [{
     An operand dimension equals the result's or is 1. Example:
@@ -33,7 +33,7 @@ def NN_BroadcastInDimOp : NN_Op<"broadcast_in_dim", [NN_Differentiable, NN_Fusib
   let hasVerifier = 1;
 }
 
-def NN_ReshapeOp : NN_Op<"reshape", [NN_Differentiable]> {
+def NN_ReshapeOp : NN_Op<"reshape", [NN_Differentiable], ["getFactors", "getLinearOperands"]> {
   let summary = "The same elements, row-major, in another shape";
   let description = "Example: `%1 = nn.reshape %0 : tensor<4x64xf32> -> tensor<4x4x16xf32>`";
   let arguments = (ins NN_Tensor:$input);
@@ -43,7 +43,7 @@ def NN_ReshapeOp : NN_Op<"reshape", [NN_Differentiable]> {
   let hasFolder = 1;
 }
 
-def NN_TransposeOp : NN_Op<"transpose", [NN_Infer, NN_Differentiable]> {
+def NN_TransposeOp : NN_Op<"transpose", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands"]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension permutation[i]";
   let description = "Example: `%1 = nn.transpose %0 perm [1, 0] : tensor<4x64xf32> -> tensor<64x4xf32>`";
   let arguments = (ins NN_Tensor:$input, DenseI64ArrayAttr:$permutation);
@@ -53,7 +53,7 @@ def NN_TransposeOp : NN_Op<"transpose", [NN_Infer, NN_Differentiable]> {
   let hasFolder = 1;
 }
 
-def NN_SliceOp : NN_Op<"slice", [NN_Infer, NN_Differentiable]> {
+def NN_SliceOp : NN_Op<"slice", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands", "partition"]> {
   let summary = "Elements starts, starts + strides, … below limits, in each dimension";
   let description = [{
     Example: `%1 = nn.slice %0 [0, 64] to [4, 128] by [1, 1] : tensor<4x192xf32> -> tensor<4x64xf32>`
@@ -66,7 +66,7 @@ def NN_SliceOp : NN_Op<"slice", [NN_Infer, NN_Differentiable]> {
   let hasFolder = 1;
 }
 
-def NN_PadOp : NN_Op<"pad", [NN_Infer, NN_Differentiable]> {
+def NN_PadOp : NN_Op<"pad", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands", "partition"]> {
   let summary = "Adds elements of one value below, above and between those of each dimension";
   let description = [{
     `low` and `high` are not negative. Example:
@@ -81,7 +81,7 @@ def NN_PadOp : NN_Op<"pad", [NN_Infer, NN_Differentiable]> {
   let hasVerifier = 1;
 }
 
-def NN_ConcatOp : NN_Op<"concat", [NN_Infer, NN_Differentiable]> {
+def NN_ConcatOp : NN_Op<"concat", [NN_Infer, NN_Differentiable], ["getFactors", "getLinearOperands"]> {
   let summary = "Tensors after one another along a dimension";
   let description = [{
     Example: `%2 = nn.concat %0, %1 dim 1 : (tensor<4x64xf32>, tensor<4x32xf32>) -> tensor<4x96xf32>`

@@ -1,0 +1,50 @@
+"""Reads safetensors files with Python's own library, and compares what they hold."""
+
+import array
+import json
+import struct
+
+CODES = {"F32": "f", "F64": "d", "I64": "q", "I32": "i"}
+
+
+def read(path):
+    """{name: (shape, values)} of a safetensors file; format: 8 bytes of header length, a JSON header, the data."""
+    with open(path, "rb") as file:
+        data = file.read()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        values = array.array(CODES[entry["dtype"]])
+        values.frombytes(data[8 + length + begin : 8 + length + end])
+        tensors[name] = (tuple(entry["shape"]), values)
+    return tensors
+
+
+def compare(got, expected, tolerance):
+    """The faults of `got` against `expected`, as lines: other names or shapes, or |difference| > tolerance * max |expected|.
+
+    A tolerance of 0 demands equal bits. Returns (faults, largest relative difference)."""
+    faults = [f"missing: {name}" for name in expected if name not in got]
+    faults += [f"unexpected: {name}" for name in got if name not in expected]
+    worst = 0.0
+    for name in sorted(set(got) & set(expected)):
+        (got_shape, got_values), (shape, values) = got[name], expected[name]
+        if got_shape != shape:
+            faults.append(f"{name}: shape {got_shape}, expected {shape}")
+            continue
+        if tolerance == 0:
+            if got_values.tobytes() != values.tobytes():
+                faults.append(f"{name}: bits differ")
+            continue
+        scale = max(map(abs, values), default=0.0)
+        difference = max((abs(a - b) for a, b in zip(got_values, values)), default=0.0)
+        if any(a != a for a in got_values):
+            difference = float("inf")
+        relative = difference / scale if scale > 0 else (0.0 if difference == 0 else float("inf"))
+        worst = max(worst, relative)
+        if not relative <= tolerance:
+            faults.append(f"{name}: off by {relative:.2e} of its maximum, expected at most {tolerance:.0e}")
+    return faults, worst

@@ -1,4 +1,5 @@
-//===-- Convert.cpp - scalar body of the conversion between element types ------------------------------------------===//
+//===-- Convert.cpp - scalar body of the conversion between element types
+//------------------------------------------===//
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/fusion/Scalar.h"

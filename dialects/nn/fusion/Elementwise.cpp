@@ -1,4 +1,5 @@
-//===-- Elementwise.cpp - scalar bodies of elementwise ops ---------------------------------------------------------===//
+//===-- Elementwise.cpp - scalar bodies of elementwise ops
+//---------------------------------------------------------===//
 //
 // No op carries fast-math flags. Transcendental functions exist in f32; an op without a body for its element type
 // returns null.
@@ -25,7 +26,8 @@ template <typename MathOp> Value buildTranscendental(OpBuilder &builder, Locatio
   return MathOp::create(builder, loc, operands[0]);
 }
 
-template <typename FloatOp, typename IntOp> Value buildArithmetic(OpBuilder &builder, Location loc, ValueRange operands) {
+template <typename FloatOp, typename IntOp>
+Value buildArithmetic(OpBuilder &builder, Location loc, ValueRange operands) {
   if (isFloat(operands[0]))
     return FloatOp::create(builder, loc, operands[0], operands[1]);
   return IntOp::create(builder, loc, operands[0], operands[1]);

@@ -1,4 +1,5 @@
-//===-- Power.cpp - aᵇ in f32 ---------------------------------------------------------------------------------------===//
+//===-- Power.cpp - aᵇ in f32
+//---------------------------------------------------------------------------------------===//
 //
 // |a|ᵇ = 2^(b · log₂|a|) in f64, rounded once at the end: the error of the f64 part (about 10⁻¹² relative) is far below
 // half an ulp of f32. Only additions, multiplications and one division: every machine gives the same bits. Special
@@ -124,13 +125,11 @@ Value shardc::nn::buildPower(OpBuilder &builder, Location loc, Value base, Value
   Value isOdd = c.both(isInteger, c.compare(Predicate::ONE, c.floor(half), half));
   Type integers = withElementType(base.getType(), builder.getI32Type());
   Value bits = arith::BitcastOp::create(builder, loc, integers, base);
-  Value isNegative =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bits, c.integer(integers, 0));
+  Value isNegative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, bits, c.integer(integers, 0));
   Value negated = arith::NegFOp::create(builder, loc, result);
   result = c.select(c.both(isNegative, isOdd), negated, result);
 
-  Value isBelowZero =
-      c.both(c.compare(Predicate::OLT, base, 0.0), c.compare(Predicate::OGT, base, -infinity));
+  Value isBelowZero = c.both(c.compare(Predicate::OLT, base, 0.0), c.compare(Predicate::OGT, base, -infinity));
   Value isBroken = arith::CmpFOp::create(builder, loc, Predicate::ONE, c.floor(exponent), exponent);
   result = c.select(c.both(isBelowZero, isBroken), std::numeric_limits<double>::quiet_NaN(), result);
   Value isOne = c.either(c.compare(Predicate::OEQ, exponent, 0.0), c.compare(Predicate::OEQ, base, 1.0));

@@ -1,4 +1,5 @@
-//===-- Kernel.h - the function of a kernel while it is being built -------------------------------------------------===//
+//===-- Kernel.h - the function of a kernel while it is being built
+//-------------------------------------------------===//
 //
 // Every kernel becomes two functions: the entry with the runtime's signature (shardrtKernel), which loads the pointers
 // of the operands, and `<name>.body`, which gets them as arguments, so that they can be noalias.
@@ -24,8 +25,8 @@ struct Kernel {
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all
 /// scalars or all vectors. Null, with an error, where the op has no body for its element type.
-mlir::Value buildNode(Kernel &kernel, const Node &node, mlir::ValueRange operands, const Address &address, bool isVector,
-                      mlir::Value mask);
+mlir::Value buildNode(Kernel &kernel, const Node &node, mlir::ValueRange operands, const Address &address,
+                      bool isVector, mlir::Value mask);
 
 /// Uniform numbers for element numbers `position` (i64, scalar or vector): the first word of Philox4x32-10.
 mlir::Value buildUniform(Kernel &kernel, mlir::Value position, int64_t id, mlir::Type elementType);

@@ -1,4 +1,5 @@
-//===-- KernelGraph.cpp - from the body of a kernel to loops and accesses ------------------------------------------===//
+//===-- KernelGraph.cpp - from the body of a kernel to loops and accesses
+//------------------------------------------===//
 
 #include "KernelGraph.h"
 
@@ -40,7 +41,7 @@ private:
   LogicalResult addOperand(Node &node, Value operand, Placement placement);
   void addStrides(Node &node, ArrayRef<int64_t> strides, const Placement &placement);
   SmallVector<int64_t> spread(ArrayRef<int64_t> strides, const Placement &placement) const;
-  bool isReduced(int64_t dim) const { return (dim < def.getRows()) != isRowKernel; }
+  bool isReduced(int64_t dim) { return (dim < static_cast<int64_t>(def.getRows())) != isRowKernel; }
 
   exec::KernelDefOp def;
   ArrayRef<int64_t> domain;
@@ -68,7 +69,8 @@ LogicalResult GraphBuilder::checkOperands(exec::YieldOp yield) {
     auto memref = dyn_cast<MemRefType>(cast<TypeAttr>(attribute).getValue());
     SmallVector<int64_t> strides;
     int64_t offset;
-    if (!memref || failed(memref.getStridesAndOffset(strides, offset)) || llvm::is_contained(strides, ShapedType::kDynamic))
+    if (!memref || failed(memref.getStridesAndOffset(strides, offset)) ||
+        llvm::is_contained(strides, ShapedType::kDynamic))
       return def.emitOpError("operand type ") << attribute << " is no strided memref";
     if (memref.getShape() != getTensorType(value).getShape() ||
         memref.getElementType() != getTensorType(value).getElementType())
@@ -102,7 +104,8 @@ FailureOr<Placement> GraphBuilder::placeResult(Value value) {
     while (next >= 0 && next < domainRank && domain[next] != shape[dim])
       next += step;
     if (next < 0 || next >= domainRank)
-      return FailureOr<Placement>(def.emitOpError("a result of type ") << value.getType() << " has dimensions that the domain lacks");
+      return FailureOr<Placement>(def.emitOpError("a result of type ")
+                                  << value.getType() << " has dimensions that the domain lacks");
     placement[dim] = next;
     next += step;
   }
@@ -149,14 +152,14 @@ LogicalResult GraphBuilder::addReductionOperand(Node &node, nn::ReduceOp reduce,
       inputPlacement.push_back(-1);
     } else {
       if (reduced == reducedDims.size() || domain[reducedDims[reduced]] != size)
-        return reduce.emitOpError("reduces dimension ") << dim << " of size " << size
-                                                        << ", which the kernel's domain does not reduce";
+        return reduce.emitOpError("reduces dimension ")
+               << dim << " of size " << size << ", which the kernel's domain does not reduce";
       inputPlacement.push_back(reducedDims[reduced++]);
     }
   }
   if (reduced != reducedDims.size())
-    return reduce.emitOpError("reduces ") << reduced << " dimensions, expected all " << reducedDims.size()
-                                          << " that the kernel reduces";
+    return reduce.emitOpError("reduces ")
+           << reduced << " dimensions, expected all " << reducedDims.size() << " that the kernel reduces";
   if (failed(addOperand(node, reduce.getInput(), inputPlacement)))
     return failure();
   ++node.level;
@@ -227,7 +230,8 @@ FailureOr<KernelGraph> GraphBuilder::build() {
   domain = *def.getDomain();
   isRowKernel = def.getKind() == exec::KernelKind::Row;
   int64_t rows = def.getRows();
-  if (rows < 0 || rows > static_cast<int64_t>(domain.size()) || llvm::any_of(domain, [](int64_t size) { return size < 1; }))
+  if (rows < 0 || rows > static_cast<int64_t>(domain.size()) ||
+      llvm::any_of(domain, [](int64_t size) { return size < 1; }))
     return FailureOr<KernelGraph>(def.emitOpError("domain must have positive sizes, and not fewer than rows"));
   if (failed(checkOperands(yield)))
     return failure();
@@ -244,7 +248,8 @@ FailureOr<KernelGraph> GraphBuilder::build() {
       return failure();
     SmallVector<int64_t> strides;
     int64_t offset;
-    (void)cast<MemRefType>(cast<TypeAttr>(def.getOperandTypes()[operand]).getValue()).getStridesAndOffset(strides, offset);
+    (void)cast<MemRefType>(cast<TypeAttr>(def.getOperandTypes()[operand]).getValue())
+        .getStridesAndOffset(strides, offset);
     graph.writes.push_back({*node, operand++, spread(strides, *placement)});
   }
   return std::move(graph);
@@ -295,7 +300,8 @@ void shardc::codegen::collapseLoops(KernelGraph &graph, bool keepLanes) {
   for (int outer = last - 1; outer >= 0; --outer) {
     bool isInnermost = outer + 2 == static_cast<int>(graph.loops.size());
     bool sameKind = graph.loops[outer].isRow == graph.loops[outer + 1].isRow;
-    bool lanesAllow = !keepLanes || !isInnermost || graph.loops[outer + 1].isRow || graph.loops[outer + 1].size % kLanes == 0;
+    bool lanesAllow =
+        !keepLanes || !isInnermost || graph.loops[outer + 1].isRow || graph.loops[outer + 1].size % kLanes == 0;
     if (sameKind && lanesAllow && graph.canMerge(outer))
       graph.merge(outer);
   }

@@ -1,9 +1,10 @@
-//===-- KernelGraph.h - a row or column kernel as loops and strided accesses ---------------------------------------===//
+//===-- KernelGraph.h - a row or column kernel as loops and strided accesses
+//---------------------------------------===//
 //
 // The body of an exec.kernel_def speaks of tensors; code speaks of one element at a time. The graph is in between: a
 // *node* is a value of the body seen from the kernel's domain, that is, with each of its dimensions placed on a
-// dimension of the domain. (A value that is broadcast along two different dimensions becomes two nodes.) What depends on
-// the position does so linearly: an operand's element lies at Σ index·stride, and so does the value of nn.iota, the
+// dimension of the domain. (A value that is broadcast along two different dimensions becomes two nodes.) What depends
+// on the position does so linearly: an operand's element lies at Σ index·stride, and so does the value of nn.iota, the
 // element number of nn.rng_uniform and the element of a constant. All of them are *accesses*, vectors of one stride a
 // loop, and two loops become one where every access allows it.
 //
@@ -59,13 +60,13 @@ struct KernelGraph {
   void merge(unsigned outer);
 };
 
-/// The graph of a row or column kernel, its loops the dimensions of the domain. Emits an error where the kernel breaks the
-/// kernel model of docs/phases.md.
+/// The graph of a row or column kernel, its loops the dimensions of the domain. Emits an error where the kernel breaks
+/// the kernel model of docs/phases.md.
 mlir::FailureOr<KernelGraph> buildKernelGraph(exec::KernelDefOp def);
 
 /// Drops loops of one iteration and merges loops as far as accesses allow. Rows stay apart from the other loops. With
-/// `keepLanes`, the innermost loop only grows where its size is a multiple of the lanes, so that element i of a run stays
-/// in lane i mod 16.
+/// `keepLanes`, the innermost loop only grows where its size is a multiple of the lanes, so that element i of a run
+/// stays in lane i mod 16.
 void collapseLoops(KernelGraph &graph, bool keepLanes);
 
 } // namespace shardc::codegen

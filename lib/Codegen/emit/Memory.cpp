@@ -1,4 +1,5 @@
-//===-- Memory.cpp - loads and stores of scalars and of vectors of 16 lanes ----------------------------------------===//
+//===-- Memory.cpp - loads and stores of scalars and of vectors of 16 lanes
+//----------------------------------------===//
 
 #include "Memory.h"
 
@@ -145,8 +146,7 @@ Value shardc::codegen::loadVector(OpBuilder &builder, Location loc, Type element
 
 void shardc::codegen::storeScalar(OpBuilder &builder, Location loc, Value value, Value pointer, Value offset) {
   Value encoded = encode(builder, loc, value);
-  LLVM::StoreOp::create(builder, loc, encoded,
-                        buildElementPointer(builder, loc, encoded.getType(), pointer, offset));
+  LLVM::StoreOp::create(builder, loc, encoded, buildElementPointer(builder, loc, encoded.getType(), pointer, offset));
 }
 
 void shardc::codegen::storeVector(OpBuilder &builder, Location loc, Value value, Value pointer, const Address &address,

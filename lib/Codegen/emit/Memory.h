@@ -1,4 +1,5 @@
-//===-- Memory.h - loads and stores of scalars and of vectors of 16 lanes ------------------------------------------===//
+//===-- Memory.h - loads and stores of scalars and of vectors of 16 lanes
+//------------------------------------------===//
 //
 // Truth values (i1) are bytes in memory. A mask is a vector of 16 i1; a null mask stands for all lanes. Lanes that are
 // masked out are neither read nor written, and hold zero after a load.
@@ -31,14 +32,16 @@ mlir::Value buildTailMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 /// A scalar in all lanes; vectors stay as they are.
 mlir::Value broadcastLanes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
-/// The position base + l · laneStride + laneOffsets[l] of each lane (a vector of i64), or of the scalar at `base` (i64).
+/// The position base + l · laneStride + laneOffsets[l] of each lane (a vector of i64), or of the scalar at `base`
+/// (i64).
 mlir::Value buildPosition(mlir::OpBuilder &builder, mlir::Location loc, const Address &address, bool isVector);
 
 mlir::Value loadScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,
                        mlir::Value offset);
 mlir::Value loadVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,
                        const Address &address, mlir::Value mask);
-void storeScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value pointer, mlir::Value offset);
+void storeScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value pointer,
+                 mlir::Value offset);
 void storeVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value pointer,
                  const Address &address, mlir::Value mask);
 

@@ -1,4 +1,5 @@
-//===-- Nodes.cpp - code for one node of a kernel at one position ---------------------------------------------------===//
+//===-- Nodes.cpp - code for one node of a kernel at one position
+//---------------------------------------------------===//
 
 #include "Kernel.h"
 
@@ -57,9 +58,8 @@ Value buildConstantPointer(Kernel &kernel, nn::ConstantOp constant) {
     name = (kernel.def.getSymName() + ".data" + Twine(number++)).str();
   while (SymbolTable::lookupSymbolIn(function->getParentOp(), name));
   OpBuilder moduleBuilder(function);
-  auto global =
-      LLVM::GlobalOp::create(moduleBuilder, kernel.loc, LLVM::LLVMArrayType::get(element, count), /*isConstant=*/true,
-                             LLVM::Linkage::Internal, name, data, /*alignment=*/64);
+  auto global = LLVM::GlobalOp::create(moduleBuilder, kernel.loc, LLVM::LLVMArrayType::get(element, count),
+                                       /*isConstant=*/true, LLVM::Linkage::Internal, name, data, /*alignment=*/64);
   return LLVM::AddressOfOp::create(builder, kernel.loc, global);
 }
 

@@ -1,7 +1,9 @@
-//===-- RowKernel.cpp - rows one after another, a pass over the inner loops for each level of reductions -----------===//
+//===-- RowKernel.cpp - rows one after another, a pass over the inner loops for each level of reductions
+//-----------===//
 //
 // Values have a *scope*: 0 if no inner loop changes them (computed once a row, as scalars), s if inner loop s is the
-// innermost that does. The innermost scope is that of vectors: 16 positions of the last loop at once, with a masked tail.
+// innermost that does. The innermost scope is that of vectors: 16 positions of the last loop at once, with a masked
+// tail.
 //
 //     for each row:                                       (or for each segment, see below)
 //       scalars of level 0
@@ -35,7 +37,8 @@ struct State {
 
 class RowBuilder {
 public:
-  RowBuilder(Kernel &kernel, KernelGraph &graph) : kernel(kernel), builder(kernel.builder), loc(kernel.loc), graph(graph) {}
+  RowBuilder(Kernel &kernel, KernelGraph &graph)
+      : kernel(kernel), builder(kernel.builder), loc(kernel.loc), graph(graph) {}
 
   LogicalResult build();
 
@@ -53,7 +56,8 @@ private:
   LogicalResult buildPass(State &state, unsigned pass);
   LogicalResult buildLoop(State &state, unsigned pass, unsigned inner, SmallVector<Value> &accumulators);
   LogicalResult buildVectorLoop(State &state, unsigned pass, SmallVector<Value> &accumulators);
-  LogicalResult buildVectorBody(State state, unsigned pass, Value position, Value mask, SmallVector<Value> &accumulators);
+  LogicalResult buildVectorBody(State state, unsigned pass, Value position, Value mask,
+                                SmallVector<Value> &accumulators);
   SmallVector<bool> getNeeded(unsigned pass) const;
   SmallVector<unsigned> getReductions(unsigned pass) const;
   unsigned getWritePass(const Write &write) const;
@@ -67,8 +71,8 @@ private:
   KernelGraph &graph;
 
   unsigned numRows = 0, numInner = 0, numPasses = 0;
-  int64_t segmentRows = 1; // items of one outer row
-  int64_t segmentStep = 1; // iterations of the first inner loop that are one item
+  int64_t segmentRows = 1;           // items of one outer row
+  int64_t segmentStep = 1;           // iterations of the first inner loop that are one item
   SmallVector<unsigned> scopes;      // by node
   SmallVector<unsigned> writeScopes; // by write
   SmallVector<Value> rowIndices;     // by row loop

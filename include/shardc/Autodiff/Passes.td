@@ -3,4 +3,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BuildGradientsPass : Pass<"autodiff-build-gradients", "::mlir::ModuleOp"> {
+  let summary = "Turns @forward into @accumulate: the gradients of the loss by reverse mode";
+  let description = [{
+    The sum S of the losses is differentiated by every trainable parameter, in one walk from the end to the beginning.
+    Its cotangent is 1/W0, with W0 the power of two nearest the number of labels of a step (halfway: the larger one),
+    kept as `loss_seed` of `nn.training`; without labels samples are counted. The weight W is a constant to the
+    derivative.
+
+        func.func @forward(%x {nn.input = "x"}, %w {nn.parameter = {name = "w", trainable = true, …}})
+            -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"})
+      ⇒ func.func @accumulate(%x …, %w …) -> (…, …, tensor<64x64xf32> {nn.gradient = "w"})
+
+    Cotangents of a value are added in reverse order of its uses, by one `nn.add` each, which belongs to the use that it
+    adds (`nn.origin`); those that sum the uses of a parameter are marked `nn.gradient_sum`. Where the cotangents are
+    pads that tile the value (it was split), one `nn.concat` stands for their sum. Ops that nothing needs are dropped.
+    Forward ops are numbered (`nn.origin`) unless the importer did it.
+
+    Errors: no gradient of an op between a parameter and the loss [train-70], a trainable parameter that does not reach
+    the loss [train-71] or none that does [train-68], a statistic of a norm or a loss used on the way [train-73], none
+    trainable [train-69], a loss that is no float scalar [train-67].
+  }];
+}
+
+def BuildUpdatePass : Pass<"autodiff-build-update", "::mlir::ModuleOp"> {
+  let summary = "Adds @update: the optimizer's arithmetic on whole parameters";
+  let description = [{
+    For each trainable parameter of @accumulate, with g = gradient · scale:
+    - `sgd`: g ← g + weight_decay · p where the parameter decays; buf ← momentum · buf + g; p ← p − η · buf. Without
+      momentum there is no state, and g takes buf's place.
+    - `adamw`: p ← p (1 − η · weight_decay) where it decays; m ← m + (1 − β₁)(g − m); v ← β₂ v + (1 − β₂) g²;
+      p ← p − η/(1 − β₁ᵗ) · m / (√v / √(1 − β₂ᵗ) + ε). The powers βᵗ are f64 scalars among the states.
+    This is PyTorch's arithmetic. η is `nn.control learning_rate`. Where skip is true every result is its argument.
+
+        func.func @update(parameters…, gradients…, states…, %scale: tensor<f32>, %skip: tensor<i1>)
+            -> (parameters…, states…)
+
+    Errors: an optimizer or a setting that `nn.training` lacks or that is unknown.
+  }];
+}
+
 #endif

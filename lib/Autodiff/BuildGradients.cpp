@@ -1,0 +1,181 @@
+//===-- BuildGradients.cpp - @forward becomes @accumulate
+//----------------------------------------------------------===//
+
+#include "ReverseMode.h"
+
+#include "shardc/Autodiff/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <cmath>
+
+namespace shardc::autodiff {
+#define GEN_PASS_DEF_BUILDGRADIENTSPASS
+#include "shardc/Autodiff/Passes.h.inc"
+} // namespace shardc::autodiff
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::autodiff;
+
+namespace {
+
+/// The result of `function` that carries `nn.loss = kind`; null where none does.
+Value findLoss(func::FuncOp function, StringRef kind) {
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    if (auto loss = function.getResultAttrOfType<StringAttr>(index, nn::kLossAttr); loss && loss.getValue() == kind)
+      return function.getBody().front().getTerminator()->getOperand(index);
+  return {};
+}
+
+bool isFloatScalar(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 0 && isa<FloatType>(type.getElementType());
+}
+
+LogicalResult checkLosses(func::FuncOp function) {
+  for (StringRef kind : {"sum", "weight"}) {
+    Value loss = findLoss(function, kind);
+    if (!loss)
+      return function.emitError("'forward' has no result with ") << nn::kLossAttr << " = \"" << kind << "\"";
+    if (!isFloatScalar(loss))
+      return function.emitError("the ") << kind << " of the loss has type " << loss.getType()
+                                        << ", expected a float scalar [train-67]";
+  }
+  return success();
+}
+
+SmallVector<BlockArgument> findTrainable(func::FuncOp function) {
+  SmallVector<BlockArgument> parameters;
+  for (BlockArgument argument : function.getArguments()) {
+    auto parameter = function.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), nn::kParameterAttr);
+    auto trainable = parameter ? parameter.getAs<BoolAttr>("trainable") : BoolAttr();
+    if (trainable && trainable.getValue())
+      parameters.push_back(argument);
+  }
+  return parameters;
+}
+
+StringAttr getParameterName(func::FuncOp function, BlockArgument argument) {
+  auto parameter = function.getArgAttrOfType<DictionaryAttr>(argument.getArgNumber(), nn::kParameterAttr);
+  return parameter.getAs<StringAttr>("name");
+}
+
+/// Numbers the ops in their order, unless all have numbers already.
+void assignOrigins(Block &block) {
+  auto ops = block.without_terminator();
+  if (llvm::all_of(ops, [](Operation &op) { return op.hasAttr(nn::kOriginAttr); }))
+    return;
+  Builder builder(block.getParentOp()->getContext());
+  for (auto [index, op] : llvm::enumerate(ops))
+    op.setAttr(nn::kOriginAttr, builder.getI64IntegerAttr(index));
+}
+
+/// The number of labels (or else samples) of one micro-batch over all replicas.
+int64_t countLabels(func::FuncOp function) {
+  auto inputs = function->getParentOp()->getAttrOfType<ArrayAttr>("nn.inputs");
+  int64_t samples = 1;
+  for (BlockArgument argument : llvm::reverse(function.getArguments())) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), nn::kInputAttr);
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!name)
+      continue;
+    if (type.getRank() > 0)
+      samples = type.getDimSize(0);
+    if (!inputs)
+      continue;
+    for (auto input : inputs.getAsRange<DictionaryAttr>())
+      if (auto role = input.getAs<StringAttr>("role"); input.get("name") == name && role && role == "labels")
+        return type.getNumElements();
+  }
+  return samples;
+}
+
+/// The power of two nearest `count`, the larger one halfway between two.
+double getNearestPowerOfTwo(int64_t count) {
+  double power = 1;
+  while (power * 1.5 <= count)
+    power *= 2;
+  return power;
+}
+
+struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradientsPass> {
+  using BuildGradientsPassBase::BuildGradientsPassBase;
+
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
+    if (!function || !function.getBody().hasOneBlock()) {
+      getOperation().emitError("has no function '@forward' of one block");
+      return signalPassFailure();
+    }
+    if (failed(checkLosses(function)) || failed(differentiate(function)))
+      return signalPassFailure();
+    dropUnused(function.getBody().front());
+    function.setName("accumulate");
+  }
+
+  LogicalResult differentiate(func::FuncOp function) {
+    SmallVector<BlockArgument> parameters = findTrainable(function);
+    if (parameters.empty())
+      return function.emitError("no parameter is trainable [train-69]");
+    Block &block = function.getBody().front();
+    assignOrigins(block);
+    ReverseMode reverse(block, parameters);
+    Value sum = findLoss(function, "sum");
+    if (!sum.getDefiningOp() || !reverse.isActive(sum))
+      return function.emitError("the loss depends on no trainable parameter [train-68]");
+    reverse.seed(sum, 1 / recordSeed(function));
+    if (failed(reverse.run()))
+      return failure();
+    return addGradients(function, reverse, parameters);
+  }
+
+  /// Writes W0 to `nn.training` and returns it.
+  double recordSeed(func::FuncOp function) {
+    NamedAttrList training(getOperation()->getAttrOfType<DictionaryAttr>("nn.training"));
+    auto microBatches = dyn_cast_if_present<IntegerAttr>(training.get("micro_batches"));
+    double seed = getNearestPowerOfTwo(countLabels(function) * (microBatches ? microBatches.getInt() : 1));
+    training.set("loss_seed", Builder(&getContext()).getF64FloatAttr(seed));
+    getOperation()->setAttr("nn.training", training.getDictionary(&getContext()));
+    return seed;
+  }
+
+  LogicalResult addGradients(func::FuncOp function, ReverseMode &reverse, ArrayRef<BlockArgument> parameters) {
+    LogicalResult result = success();
+    Operation *terminator = function.getBody().front().getTerminator();
+    SmallVector<Type> types(function.getResultTypes());
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllResultAttrs(attributes);
+    SmallVector<Value> gradients;
+    for (BlockArgument parameter : parameters) {
+      StringAttr name = getParameterName(function, parameter);
+      Value gradient = reverse.getGradient(parameter);
+      if (!gradient) {
+        InFlightDiagnostic diagnostic = function.emitError("parameter ")
+                                        << name << " is trainable, but does not reach the loss [train-71]";
+        diagnostic.attachNote()
+            << "every way from it to the loss ends at an op that is constant between steps, such as "
+               "a comparison or a rounding";
+        result = diagnostic;
+        continue;
+      }
+      gradients.push_back(gradient);
+      types.push_back(gradient.getType());
+      attributes.push_back(DictionaryAttr::get(&getContext(), NamedAttribute(nn::kGradientAttr, name)));
+    }
+    if (failed(result))
+      return failure();
+    terminator->insertOperands(terminator->getNumOperands(), gradients);
+    function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), types));
+    function.setAllResultAttrs(attributes);
+    return success();
+  }
+
+  void dropUnused(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,69 @@
+//===-- StageFunction.cpp - building the function of one stage
+//---------------------------------------------------------===//
+
+#include "StageFunction.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::pipeline;
+
+std::string shardc::pipeline::getStageFunctionName(int64_t stage, StringRef action) {
+  return ("pp" + Twine(stage) + "_" + action).str();
+}
+
+std::string shardc::pipeline::getGradientName(StringRef parameter) { return (parameter + "/grad").str(); }
+
+NamedAttrList shardc::pipeline::bindTo(MLIRContext *context, exec::Region region, StringRef name,
+                                       dist::ShardingAttr sharding) {
+  NamedAttrList attributes;
+  attributes.set(exec::kBindAttr, exec::BindAttr::get(context, region, name));
+  if (sharding)
+    attributes.set(dist::kShardingAttr, sharding);
+  return attributes;
+}
+
+StageFunction::StageFunction(func::FuncOp source, StringRef name) : builder(source.getContext()) {
+  builder.setInsertionPointToEnd(source->getParentOfType<ModuleOp>().getBody());
+  function = func::FuncOp::create(builder, source.getLoc(), name, builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+}
+
+Value StageFunction::addArgument(Value value, NamedAttrList attributes) {
+  Value argument = addArgument(value.getType(), value.getLoc(), std::move(attributes));
+  mapping.map(value, argument);
+  return argument;
+}
+
+Value StageFunction::addArgument(Type type, Location loc, NamedAttrList attributes) {
+  argumentAttributes.push_back(attributes.getDictionary(builder.getContext()));
+  return function.getBody().addArgument(type, loc);
+}
+
+void StageFunction::clone(Operation *op) {
+  for (Value operand : op->getOperands())
+    get(operand);
+  builder.clone(*op, mapping)->removeAttr(kStageAttr);
+}
+
+Value StageFunction::get(Value value) {
+  if (Value here = mapping.lookupOrNull(value))
+    return here;
+  Operation *op = value.getDefiningOp();
+  assert(op && getStage(op) < 0 && "only free ops are cloned on demand");
+  clone(op);
+  return mapping.lookup(value);
+}
+
+void StageFunction::addResult(Value value, NamedAttrList attributes) {
+  results.push_back(value);
+  resultAttributes.push_back(attributes.getDictionary(builder.getContext()));
+}
+
+func::FuncOp StageFunction::finish() {
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  function.setFunctionType(
+      builder.getFunctionType(function.getBody().getArgumentTypes(), TypeRange(ValueRange(results))));
+  function.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
+  function.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
+  return function;
+}

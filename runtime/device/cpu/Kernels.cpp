@@ -1,0 +1,31 @@
+#include "runtime/device/cpu/Kernels.h"
+
+#include "runtime/format/LoadPlan.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace shardc::rt {
+
+void KernelLibrary::Close::operator()(void *handle) const { dlclose(handle); }
+
+Result<KernelLibrary> KernelLibrary::open(const std::string &folder, const plan::Plan &plan) {
+  KernelLibrary library;
+  if (plan.kernels().empty())
+    return library;
+  std::error_code ignored;
+  std::string path = std::filesystem::absolute(folder, ignored).string() + "/" + kKernelsFile;
+  library.handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!library.handle)
+    return Status(StatusKind::Corrupt, fmt::format("kernels '{}': cannot load: {}", path, dlerror()));
+  for (const plan::Kernel &kernel : plan.kernels()) {
+    void *symbol = dlsym(library.handle.get(), kernel.symbol().c_str());
+    if (!symbol)
+      return Status(StatusKind::Corrupt, fmt::format("kernels '{}': no symbol '{}'", path, kernel.symbol()));
+    library.kernels.push_back(reinterpret_cast<shardrtKernel>(symbol));
+  }
+  return library;
+}
+
+} // namespace shardc::rt

@@ -1,0 +1,187 @@
+#include "runtime/executor/RankExecutor.h"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace shardc::rt {
+
+RankExecutor::RankExecutor(const SharedState &shared, int64_t rank, Communicator &communicator)
+    : shared(shared), rank(rank), programOfRank(shared.plan.programs(shared.mesh.coordinate(rank, "pp"))),
+      gemms(shared.threadsPerRank), threads(shared.threadsPerRank) {
+  control.seed = shared.seed;
+  control.lossScale = 1;
+  Coordinates at = shared.mesh.coordinates(rank);
+  std::copy(at.begin(), at.end(), control.coordinates);
+  context.control = &control;
+  context.threads = &threads;
+  context.communicator = &communicator;
+  context.dataset = shared.dataset;
+  context.microBatchSamples = shared.plan.training().micro_batch();
+  context.replicas = shared.mesh.axisSize("dp");
+  context.replica = shared.mesh.coordinate(rank, "dp");
+}
+
+Result<std::unique_ptr<RankExecutor>> RankExecutor::create(const SharedState &shared, int64_t rank,
+                                                           Communicator &communicator) {
+  std::unique_ptr<RankExecutor> executor(new RankExecutor(shared, rank, communicator));
+  SHARDRT_ASSIGN(executor->arena, Arena::allocate(executor->programOfRank.arena_bytes()));
+  executor->context.arena = executor->arena.data();
+  SHARDRT_RETURN_IF_ERROR(executor->prepareBlocks());
+  SHARDRT_ASSIGN(executor->workspace, Arena::allocate(executor->gemms.workspaceBytes()));
+  executor->context.workspace = executor->workspace.data();
+  executor->prepareSchedule();
+  SHARDRT_RETURN_IF_ERROR(executor->initialise());
+  return executor;
+}
+
+//===-- Preparation -----------------------------------------------------------------------------------------------===//
+
+Status RankExecutor::prepareBlocks() {
+  PrepareContext prepare = {shared.plan, programOfRank, shared.mesh, rank, shared.kernels, gemms};
+  int64_t number = 0;
+  for (int index = 0; index < programOfRank.blocks_size(); ++index) {
+    const plan::Block &block = programOfRank.blocks(index);
+    PreparedBlock &prepared = blocks.emplace_back();
+    prepared.firstNumber = number;
+    for (const plan::Instruction &instruction : block.instructions()) {
+      auto result = prepareInstruction(prepare, instruction);
+      if (!result.isOk())
+        return result.takeStatus().withPrefix(
+            fmt::format("{}, instruction {} {}, node '{}': ", shared.mesh.describe(rank), number,
+                        instructionName(instruction), instruction.node()));
+      prepared.instructions.push_back(std::move(*result));
+      ++number;
+    }
+    for (const plan::Buffer &buffer : programOfRank.buffers())
+      if (buffer.region() == plan::SCRATCH && (buffer.block() == index || buffer.block() < 0))
+        prepared.scratch.push_back(&buffer);
+  }
+  return {};
+}
+
+void RankExecutor::prepareSchedule() {
+  for (const plan::ScheduleEntry &entry : programOfRank.schedule()) {
+    std::vector<SlotRegister> &own = registers.emplace_back();
+    for (const auto &pair : entry.registers())
+      own.push_back({pair.micro_batch(), pair.slot()});
+  }
+}
+
+Status RankExecutor::initialise() {
+  if (shared.poisons)
+    for (const plan::Buffer &buffer : programOfRank.buffers())
+      for (int64_t slot = 0; slot < buffer.slots(); ++slot)
+        poisonBuffer(buffer, slot);
+  for (const plan::Buffer &buffer : programOfRank.buffers())
+    SHARDRT_RETURN_IF_ERROR(initialiseBuffer(buffer));
+  return {};
+}
+
+Status RankExecutor::initialiseBuffer(const plan::Buffer &buffer) {
+  char *data = arena.data() + buffer.offset();
+  if (buffer.region() == plan::STATE)
+    fill(buffer.type(), data, buffer.bytes(), buffer.initial_value());
+  if (buffer.region() != plan::PARAMETER)
+    return {};
+  const plan::Parameter &parameter = shared.plan.parameters(buffer.parameter());
+  if (parameter.type() != buffer.type())
+    return Status(StatusKind::Corrupt, fmt::format("parameter '{}': stored as {}, expected {}", parameter.name(),
+                                                   elementName(parameter.type()), elementName(buffer.type())));
+  return readParameter(parameter, shared.weights.file(parameter.weight_file()), shared.mesh, rank, data,
+                       elementCount(buffer.shape()) * elementBytes(buffer.type()));
+}
+
+//===-- Execution -------------------------------------------------------------------------------------------------===//
+
+Status RankExecutor::runStep(const StepInput &input) {
+  control.step = input.step;
+  control.learningRate = input.learningRate;
+  context.samples = input.samples;
+  if (shared.poisons)
+    poisonAtStepStart();
+  for (size_t entry = 0; entry < registers.size(); ++entry) {
+    if (Status status = runEntry(entry); !status.isOk()) {
+      context.communicator->abort();
+      return status;
+    }
+  }
+  Status status = context.communicator->finishStep();
+  if (!status.isOk())
+    return std::move(status).withPrefix(shared.mesh.describe(rank) + ", end of the step: ");
+  return {};
+}
+
+Status RankExecutor::runEntry(size_t index) {
+  const plan::ScheduleEntry &entry = programOfRank.schedule(index);
+  PreparedBlock &block = blocks[entry.block()];
+  context.registers = registers[index];
+  int64_t microBatch = context.registers.empty() ? 0 : context.registers[0].microBatch;
+  control.sampleOffset = microBatch * context.microBatchSamples * context.replicas;
+  if (shared.poisons)
+    for (const plan::Buffer *buffer : block.scratch)
+      poisonBuffer(*buffer, 0);
+  for (size_t i = 0; i < block.instructions.size(); ++i)
+    if (Status status = block.instructions[i]->run(context); !status.isOk())
+      return describeFailure(std::move(status), entry, i);
+  if (shared.poisons)
+    poisonAfter(entry);
+  return {};
+}
+
+Status RankExecutor::describeFailure(Status status, const plan::ScheduleEntry &entry, size_t instruction) const {
+  const plan::Block &block = programOfRank.blocks(entry.block());
+  const plan::Instruction &failed = block.instructions(instruction);
+  std::string where = fmt::format("{}, instruction {} {}, node '{}': ", shared.mesh.describe(rank),
+                                  blocks[entry.block()].firstNumber + static_cast<int64_t>(instruction),
+                                  instructionName(failed), failed.node());
+  std::string run = fmt::format("in block '{}'", block.name());
+  if (!context.registers.empty())
+    run += fmt::format(", micro-batch {}, slot {}", context.registers[0].microBatch, context.registers[0].slot);
+  return std::move(status).withPrefix(where).addNote(run);
+}
+
+double RankExecutor::readOutput(const plan::Output &output) const {
+  const plan::Buffer &buffer = programOfRank.buffers(output.value().buffer());
+  const char *data = bufferData(buffer) + output.value().offset() * elementBytes(buffer.type());
+  auto read = [&]<typename T>(T value) {
+    std::memcpy(&value, data, sizeof(T));
+    return static_cast<double>(value);
+  };
+  switch (buffer.type()) {
+  case plan::F32:
+    return read(float());
+  case plan::F64:
+    return read(double());
+  case plan::I64:
+    return static_cast<double>(read(int64_t()));
+  case plan::I32:
+    return read(int32_t());
+  default:
+    return read(uint8_t());
+  }
+}
+
+//===-- Poison ----------------------------------------------------------------------------------------------------===//
+
+void RankExecutor::poisonBuffer(const plan::Buffer &buffer, int64_t slot) {
+  poison(buffer.type(), arena.data() + buffer.offset() + slot * buffer.slot_stride(), buffer.bytes());
+}
+
+/// Gradients are undefined when a step begins.
+void RankExecutor::poisonAtStepStart() {
+  for (const plan::Buffer &buffer : programOfRank.buffers())
+    if (buffer.region() == plan::GRADIENT)
+      poisonBuffer(buffer, 0);
+}
+
+/// A backward is the end of its micro-batch's slot.
+void RankExecutor::poisonAfter(const plan::ScheduleEntry &entry) {
+  if (programOfRank.blocks(entry.block()).action() != plan::Block::BACKWARD || context.registers.empty())
+    return;
+  int64_t slot = context.registers[0].slot;
+  for (const plan::Buffer &buffer : programOfRank.buffers())
+    if (buffer.region() == plan::STASH && slot < buffer.slots())
+      poisonBuffer(buffer, slot);
+}
+
+} // namespace shardc::rt

@@ -1,0 +1,168 @@
+#include "runtime/executor/Trainer.h"
+
+#include "runtime/executor/GatherTensors.h"
+#include "runtime/executor/LearningRate.h"
+
+#include <exception>
+#include <fmt/format.h>
+
+namespace shardc::rt {
+
+Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
+    : loaded(plan), options(options), mesh(plan.plan.mesh()), world(plan.plan) {
+  executors.resize(mesh.ranks());
+  statuses.resize(mesh.ranks());
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset &dataset,
+                                                 const TrainerOptions &options) {
+  std::unique_ptr<Trainer> trainer(new Trainer(plan, options));
+  SHARDRT_RETURN_IF_ERROR(trainer->prepare(dataset));
+  return trainer;
+}
+
+Trainer::~Trainer() { stopRanks(); }
+
+Status Trainer::prepare(const Dataset &dataset) {
+  const plan::Plan &plan = loaded.plan;
+  SHARDRT_ASSIGN(kernels, KernelLibrary::open(loaded.folder, plan));
+  SHARDRT_ASSIGN(weights, WeightFiles::open(plan, loaded.folder));
+  SHARDRT_ASSIGN(
+      order, SampleOrder::create(dataset.samples(), plan.training().global_batch(), options.seed, options.shuffles));
+  shared.emplace(
+      SharedState{plan, mesh, kernels, *weights, &dataset, options.seed, options.threadsPerRank, options.poisons});
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+    threads.emplace_back([this, rank] { rankMain(rank); });
+  return runOnRanks([this](int64_t rank) -> Status {
+    SHARDRT_ASSIGN(executors[rank], RankExecutor::create(*shared, rank, world.communicator(rank)));
+    return {};
+  });
+}
+
+Status Trainer::runStep(StepReport &report) {
+  if (broken)
+    return Status(StatusKind::Aborted, "an earlier step has failed");
+  StepInput input;
+  input.step = nextStep;
+  double base = options.learningRate.value_or(loaded.plan.training().learning_rate());
+  double rate = learningRate(loaded.plan.training(), base, nextStep, options.steps);
+  input.learningRate = static_cast<float>(rate);
+  input.samples = order->samplesOfStep(nextStep);
+  world.beginStep();
+  // One reference, so that the task fits into the function object without an allocation.
+  auto task = [this, &input](int64_t rank) { return executors[rank]->runStep(input); };
+  if (Status status = runOnRanks(std::ref(task)); !status.isOk()) {
+    broken = true;
+    return status;
+  }
+  report = StepReport();
+  report.step = nextStep++;
+  report.learningRate = rate;
+  readOutputs(report);
+  lastReport = report;
+  return {};
+}
+
+/// Outputs of the first rank of each stage; where several stages have one, the first stage's.
+void Trainer::readOutputs(StepReport &report) const {
+  auto take = [](std::optional<double> &field, double value) {
+    if (!field)
+      field = value;
+  };
+  int pp = mesh.axisIndex("pp");
+  for (int64_t stage = 0; stage < mesh.axisSize("pp"); ++stage) {
+    Coordinates at(mesh.axes(), 0);
+    if (pp >= 0)
+      at[pp] = stage;
+    const RankExecutor &executor = *executors[mesh.rank(at)];
+    for (const plan::Output &output : executor.program().outputs()) {
+      double value = executor.readOutput(output);
+      if (output.name() == "loss")
+        take(report.loss, value);
+      else if (output.name() == "grad_norm")
+        take(report.gradientNorm, value);
+      else if (output.name() == "loss_weight")
+        take(report.lossWeight, value);
+      else if (output.name() == "gradient_scale")
+        take(report.gradientScale, value);
+      else if (output.name() == "skipped")
+        take(report.skipped, value);
+    }
+  }
+}
+
+Result<std::vector<NamedTensor>> Trainer::gradients() const {
+  if (nextStep == 0)
+    return Status(StatusKind::InvalidArgument, "gradients: no step has run");
+  if (!lastReport.gradientScale)
+    return Status(StatusKind::Unsupported, "gradients: the plan has no output 'gradient_scale'");
+  return gatherTensors(loaded.plan, mesh, executors, plan::GRADIENT, *lastReport.gradientScale);
+}
+
+Result<std::vector<NamedTensor>> Trainer::parameters() const {
+  return gatherTensors(loaded.plan, mesh, executors, plan::PARAMETER, 1.0);
+}
+
+//===-- Threads ---------------------------------------------------------------------------------------------------===//
+
+Status Trainer::runOnRanks(std::function<Status(int64_t)> task) {
+  std::unique_lock lock(mutex);
+  currentTask = std::move(task);
+  running = mesh.ranks();
+  ++taskNumber;
+  taskReady.notify_all();
+  taskDone.wait(lock, [this] { return running == 0; });
+  return firstFailure();
+}
+
+void Trainer::rankMain(int64_t rank) {
+  uint64_t seen = 0;
+  std::unique_lock lock(mutex);
+  while (true) {
+    taskReady.wait(lock, [&] { return ending || taskNumber != seen; });
+    if (ending) {
+      lock.unlock();
+      executors[rank].reset(); // on its own thread, as it was made
+      return;
+    }
+    seen = taskNumber;
+    lock.unlock();
+    Status status;
+    try {
+      status = currentTask(rank);
+    } catch (const std::exception &error) {
+      status = Status(StatusKind::Internal, fmt::format("{}: {}", mesh.describe(rank), error.what()));
+    }
+    if (!status.isOk())
+      world.communicator(rank).abort();
+    lock.lock();
+    statuses[rank] = std::move(status);
+    if (--running == 0)
+      taskDone.notify_one();
+  }
+}
+
+/// The errors of the ranks where something went wrong; those that only ended with them are left out.
+Status Trainer::firstFailure() {
+  Status result, ended;
+  for (Status &status : statuses) {
+    if (status.kind() == StatusKind::Aborted)
+      ended.append(std::move(status));
+    else if (!status.isOk())
+      result.append(std::move(status));
+    status = Status();
+  }
+  return result.isOk() ? ended : result;
+}
+
+void Trainer::stopRanks() {
+  {
+    std::lock_guard lock(mutex);
+    ending = true;
+  }
+  taskReady.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace shardc::rt

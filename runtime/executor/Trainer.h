@@ -1,0 +1,97 @@
+//===-- Trainer.h - a plan in training
+//-----------------------------------------------------------------------------===//
+//
+// Runs all ranks of a plan as threads of this process. The threads live as long as the trainer; between steps they
+// sleep.
+//
+//===----------------------------------------------------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXECUTOR_TRAINER_H
+#define SHARDC_RUNTIME_EXECUTOR_TRAINER_H
+
+#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/executor/RankExecutor.h"
+#include "runtime/format/LoadPlan.h"
+#include "runtime/io/SafeTensors.h"
+#include "runtime/io/SampleOrder.h"
+
+#include <functional>
+#include <optional>
+#include <thread>
+
+namespace shardc::rt {
+
+struct TrainerOptions {
+  uint64_t seed = 0;
+  int64_t steps = 100; // of the whole run, for learning-rate schedules without an end of their own
+  int threadsPerRank = 1;
+  bool shuffles = true;
+  bool poisons = false;
+  std::optional<double> learningRate; // instead of the plan's
+};
+
+/// What a step reports. Values that the plan does not have are absent.
+struct StepReport {
+  int64_t step = 0;
+  double learningRate = 0;
+  std::optional<double> loss, gradientNorm, lossWeight, gradientScale, skipped;
+};
+
+class Trainer {
+public:
+  /// Opens kernels and weights, starts the ranks, and lets each one prepare. The plan and the dataset must outlive the
+  /// trainer.
+  static Result<std::unique_ptr<Trainer>> create(const LoadedPlan &plan, const Dataset &dataset,
+                                                 const TrainerOptions &options);
+  ~Trainer();
+
+  /// Runs the next step on all ranks. After an error no further step can run. On failure the error of the rank where
+  /// it began comes first.
+  Status runStep(StepReport &report);
+  int64_t stepsDone() const { return nextStep; }
+
+  /// Bytes of a rank's arena, as allocated.
+  int64_t arenaBytes(int64_t rank) const { return executors[rank]->arenaBytes(); }
+  /// Bytes beside the arena of a rank.
+  int64_t workspaceBytes(int64_t rank) const { return executors[rank]->workspaceBytes(); }
+  const SampleOrder &sampleOrder() const { return *order; }
+
+  /// The mean gradients of the last step, reduced, before clipping, in global shapes.
+  Result<std::vector<NamedTensor>> gradients() const;
+  Result<std::vector<NamedTensor>> parameters() const;
+
+private:
+  Trainer(const LoadedPlan &plan, const TrainerOptions &options);
+  Status prepare(const Dataset &dataset);
+  Status runOnRanks(std::function<Status(int64_t rank)> task);
+  void rankMain(int64_t rank);
+  Status firstFailure();
+  void readOutputs(StepReport &report) const;
+  void stopRanks();
+
+  const LoadedPlan &loaded;
+  TrainerOptions options;
+  MeshView mesh;
+  KernelLibrary kernels;
+  std::optional<WeightFiles> weights;
+  std::optional<SampleOrder> order;
+  std::optional<SharedState> shared;
+  LocalWorld world;
+  std::vector<std::unique_ptr<RankExecutor>> executors;
+  int64_t nextStep = 0;
+  bool broken = false;
+  StepReport lastReport;
+
+  // The ranks' threads sleep until there is a task.
+  std::mutex mutex;
+  std::condition_variable taskReady, taskDone;
+  std::function<Status(int64_t)> currentTask;
+  uint64_t taskNumber = 0;
+  int64_t running = 0;
+  bool ending = false;
+  std::vector<Status> statuses;
+  std::vector<std::thread> threads;
+};
+
+} // namespace shardc::rt
+
+#endif

@@ -1,0 +1,40 @@
+#include "runtime/metrics/MetricsFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace shardc::rt {
+
+Result<MetricsFile> MetricsFile::create(const std::string &folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Status(StatusKind::Io, fmt::format("folder '{}': cannot create: {}", folder, error.message()));
+  MetricsFile metrics;
+  metrics.path = folder + "/metrics.jsonl";
+  metrics.file.reset(std::fopen(metrics.path.c_str(), "w"));
+  if (!metrics.file)
+    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {}", metrics.path, std::strerror(errno)));
+  return metrics;
+}
+
+Status MetricsFile::write(const StepMetrics &metrics) {
+  // NaN and infinity become null: JSON has neither.
+  nlohmann::ordered_json line = {{"step", metrics.step},
+                                 {"loss", metrics.loss},
+                                 {"grad_norm", metrics.gradientNorm},
+                                 {"lr", metrics.learningRate},
+                                 {"samples_per_s", metrics.samplesPerSecond},
+                                 {"step_ms", metrics.stepMilliseconds},
+                                 {"loss_weight", metrics.lossWeight},
+                                 {"skipped", metrics.skipped}};
+  std::string text = line.dump() + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
+    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {}", path, std::strerror(errno)));
+  return {};
+}
+
+} // namespace shardc::rt

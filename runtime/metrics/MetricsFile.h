@@ -1,0 +1,45 @@
+//===-- MetricsFile.h - one JSON object a step
+//---------------------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_METRICS_METRICSFILE_H
+#define SHARDC_RUNTIME_METRICS_METRICSFILE_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace shardc::rt {
+
+/// What is known after a step. NaN where a plan does not compute a value.
+struct StepMetrics {
+  int64_t step = 0; // from 1: steps done
+  double loss = 0;
+  double gradientNorm = 0;
+  double learningRate = 0;
+  double samplesPerSecond = 0;
+  double stepMilliseconds = 0;
+  double lossWeight = 0;
+  bool skipped = false;
+};
+
+/// `metrics.jsonl` in a folder, which is made if it is missing; an older file is replaced. Every line is on disk when
+/// its step is reported, so that a run can be watched.
+class MetricsFile {
+public:
+  static Result<MetricsFile> create(const std::string &folder);
+
+  Status write(const StepMetrics &metrics);
+
+private:
+  struct Close {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+  std::string path;
+  std::unique_ptr<std::FILE, Close> file;
+};
+
+} // namespace shardc::rt
+
+#endif

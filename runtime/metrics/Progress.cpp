@@ -1,0 +1,46 @@
+#include "runtime/metrics/Progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace shardc::rt {
+
+std::string formatDuration(double seconds) {
+  int64_t total = std::max<int64_t>(0, std::llround(seconds));
+  if (total >= 3600)
+    return fmt::format("{} h {:02} min", total / 3600, total / 60 % 60);
+  if (total >= 60)
+    return fmt::format("{} min {:02} s", total / 60, total % 60);
+  return fmt::format("{} s", total);
+}
+
+Progress::Progress(std::FILE *stream, bool isTerminal, int64_t steps)
+    : stream(stream), isTerminal(isTerminal), steps(steps) {}
+
+bool Progress::isDue(int64_t step) const {
+  constexpr int64_t lines = 20;
+  int64_t every = std::max<int64_t>(1, steps / lines);
+  return isTerminal || steps <= lines || step == 1 || step == steps || step % every == 0;
+}
+
+void Progress::report(const StepMetrics &metrics, double seconds) {
+  if (!isDue(metrics.step))
+    return;
+  double left = seconds / static_cast<double>(metrics.step) * static_cast<double>(steps - metrics.step);
+  std::string line =
+      fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps, metrics.loss,
+                  metrics.skipped ? " (skipped)" : "", metrics.samplesPerSecond, formatDuration(left));
+  fmt::print(stream, "{}{}{}", isTerminal ? "\r\x1b[K" : "", line, isTerminal ? "" : "\n");
+  std::fflush(stream);
+  lineIsOpen = isTerminal;
+}
+
+void Progress::finish() {
+  if (lineIsOpen)
+    fmt::print(stream, "\n");
+  std::fflush(stream);
+  lineIsOpen = false;
+}
+
+} // namespace shardc::rt

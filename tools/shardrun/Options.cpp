@@ -1,0 +1,116 @@
+#include "tools/shardrun/Options.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace shardc::shardrun {
+namespace {
+
+/// Exit code of a command line that cannot be understood.
+constexpr int kUsageError = 2;
+
+std::string firstLine(const std::string &text) { return text.substr(0, text.find('\n')); }
+
+/// A check of a number, with a message of its own: CLI11's print the whole range of the type.
+template <typename T> CLI::Validator atLeast(T least) {
+  return CLI::Validator(
+      [least](std::string &text) {
+        T value;
+        if (CLI::detail::lexical_cast(text, value) && value >= least)
+          return std::string();
+        return fmt::format("got '{}', expected a number of at least {}", text, least);
+      },
+      "");
+}
+
+void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) {
+  app.add_option("plan", options.plan, "Folder that shardc made")->required()->type_name("PLAN");
+
+  auto *text = app.add_option("--text", options.text, "Train on the bytes of this file, as tokens");
+  text->type_name("FILE")->group("Data");
+  auto *data = app.add_option("--data", arrays, "One .npy file for each model input, dimension 0 counting samples");
+  data->type_name("NAME=FILE.npy")->group("Data");
+  auto *synthetic = app.add_flag("--synthetic", options.synthetic, "Train on random samples");
+  synthetic->group("Data");
+  text->excludes(data)->excludes(synthetic);
+  data->excludes(synthetic);
+  app.add_flag("--no-shuffle", options.noShuffle, "Take samples in file order")->group("Data");
+
+  app.add_option("--steps", options.steps, "Steps to run")
+      ->capture_default_str()
+      ->check(atLeast<int64_t>(1))
+      ->type_name("N")
+      ->group("Training");
+  app.add_option("--seed", options.seed, "Seed of sample order, dropout and synthetic data")
+      ->capture_default_str()
+      ->type_name("N")
+      ->group("Training");
+  app.add_option("--lr", options.learningRate, "Learning rate instead of the plan's; its schedule stays")
+      ->check(atLeast<double>(0))
+      ->type_name("RATE")
+      ->group("Training");
+  app.add_option("--threads-per-rank", options.threadsPerRank, "Threads of each rank, for kernels and products")
+      ->capture_default_str()
+      ->check(atLeast<int32_t>(1))
+      ->type_name("N")
+      ->group("Training");
+
+  app.add_option("--log-dir", options.logDir, "Write metrics.jsonl here, one object a step")
+      ->type_name("FOLDER")
+      ->group("Output");
+  app.add_option("--dump-gradients", options.dumpGradients,
+                 "After the last step, write its mean gradients, before clipping, as safetensors")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--dump-parameters", options.dumpParameters,
+                 "After the last step, write the parameters as safetensors")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_flag("--quiet", options.quiet, "Print errors only")->group("Output");
+
+  app.add_flag("--poison", options.poison, "Fill memory that nobody may read with signalling NaN")->group("Debugging");
+}
+
+/// Splits NAME=FILE; false if there is no '='.
+bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
+  for (const std::string &array : arrays) {
+    size_t equals = array.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == array.size()) {
+      fmt::print(stderr, "error: option '--data': got '{}', expected NAME=FILE.npy\n", array);
+      return false;
+    }
+    options.arrays.emplace_back(array.substr(0, equals), array.substr(equals + 1));
+  }
+  return true;
+}
+
+} // namespace
+
+std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
+  CLI::App app("Trains with a plan of shardc on this machine: every rank is a thread.", "shardrun");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  Options options;
+  std::vector<std::string> arrays;
+  declare(app, options, arrays);
+  exitCode = kUsageError;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    fmt::print("{}", app.help());
+    exitCode = 0;
+    return std::nullopt;
+  } catch (const CLI::ParseError &error) {
+    fmt::print(stderr, "error: {}\nnote: shardrun --help lists the options\n", firstLine(error.what()));
+    return std::nullopt;
+  }
+  if (!splitArrays(arrays, options))
+    return std::nullopt;
+  if (options.text.empty() && options.arrays.empty() && !options.synthetic) {
+    fmt::print(stderr, "error: no data given\n"
+                       "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
+    return std::nullopt;
+  }
+  return options;
+}
+
+} // namespace shardc::shardrun

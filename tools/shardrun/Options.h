@@ -1,0 +1,40 @@
+//===-- Options.h - shardrun's command line
+//------------------------------------------------------------------------===//
+#ifndef SHARDC_TOOLS_SHARDRUN_OPTIONS_H
+#define SHARDC_TOOLS_SHARDRUN_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardc::shardrun {
+
+struct Options {
+  std::string plan;
+  // Data: one of the three.
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> arrays; // input, file
+  bool synthetic = false;
+  bool noShuffle = false;
+  // Training
+  int64_t steps = 100;
+  uint64_t seed = 0;
+  std::optional<double> learningRate;
+  int32_t threadsPerRank = 1;
+  // Output
+  std::string logDir;
+  std::string dumpGradients, dumpParameters;
+  bool quiet = false;
+  // Debugging
+  bool poison = false;
+};
+
+/// Reads the command line. Without a value the program is to end with `exitCode`: help has been asked for and printed,
+/// or an error line has.
+std::optional<Options> parseOptions(int argc, char **argv, int &exitCode);
+
+} // namespace shardc::shardrun
+
+#endif

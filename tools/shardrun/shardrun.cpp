@@ -1,0 +1,203 @@
+//===-- shardrun.cpp - trains with a plan
+//--------------------------------------------------------------------------===//
+
+#include "runtime/metrics/MetricsFile.h"
+#include "runtime/metrics/Progress.h"
+#include "shardrt/shardrt.h"
+#include "tools/shardrun/Options.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <unistd.h>
+
+using namespace shardc;
+using shardrun::Options;
+
+namespace {
+
+constexpr int kFailure = 1;
+constexpr int kInterrupted = 128 + SIGINT;
+
+volatile std::sig_atomic_t stopRequested = 0;
+
+/// The first signal asks for the end of the step; the next one ends the process.
+void requestStop(int signal) {
+  stopRequested = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+struct FreeHandle {
+  void operator()(shardrtError *error) const { shardrtFreeError(error); }
+  void operator()(shardrtPlan *plan) const { shardrtFreePlan(plan); }
+  void operator()(shardrtData *data) const { shardrtFreeData(data); }
+  void operator()(shardrtTrainer *trainer) const { shardrtFreeTrainer(trainer); }
+};
+template <typename T> using Handle = std::unique_ptr<T, FreeHandle>;
+
+/// Prints an error, if there is one.
+bool failed(shardrtError *error) {
+  Handle<shardrtError> owned(error);
+  if (error)
+    fmt::print(stderr, "{}", shardrtGetErrorText(error));
+  return error != nullptr;
+}
+
+bool failed(const rt::Status &status) {
+  if (!status.isOk())
+    fmt::print(stderr, "{}", status.render());
+  return !status.isOk();
+}
+
+/// Puts what a function stores through its last argument into a handle.
+template <typename T, typename Function, typename... Args>
+bool obtain(Handle<T> &handle, Function function, Args... args) {
+  T *made = nullptr;
+  if (failed(function(args..., &made)))
+    return false;
+  handle.reset(made);
+  return true;
+}
+
+class Run {
+public:
+  explicit Run(const Options &options) : options(options) {}
+
+  int run() {
+    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !openData() || !createTrainer() || !openLog())
+      return kFailure;
+    describe();
+    if (!train() || !dump())
+      return kFailure;
+    if (stopRequested)
+      fmt::print(stderr, "stopped after step {}\n", stepsDone);
+    return stopRequested ? kInterrupted : 0;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  bool openData() {
+    if (!options.text.empty())
+      return obtain(data, shardrtOpenText, plan.get(), options.text.c_str());
+    if (options.synthetic)
+      return obtain(data, shardrtMakeSynthetic, plan.get(), options.seed);
+    std::vector<const char *> names, paths;
+    for (const auto &[name, path] : options.arrays) {
+      names.push_back(name.c_str());
+      paths.push_back(path.c_str());
+    }
+    return obtain(data, shardrtOpenArrays, plan.get(), names.data(), paths.data(), names.size());
+  }
+
+  bool createTrainer() {
+    shardrtTrainerOptions chosen;
+    shardrtInitTrainerOptions(&chosen, sizeof(chosen));
+    chosen.seed = options.seed;
+    chosen.steps = options.steps;
+    chosen.threadsPerRank = options.threadsPerRank;
+    chosen.shuffles = !options.noShuffle;
+    chosen.poisons = options.poison;
+    if (options.learningRate)
+      chosen.learningRate = *options.learningRate;
+    return obtain(trainer, shardrtCreateTrainer, plan.get(), data.get(), &chosen);
+  }
+
+  bool openLog() {
+    if (options.logDir.empty())
+      return true;
+    auto created = rt::MetricsFile::create(options.logDir);
+    if (failed(created.status()))
+      return false;
+    log = std::make_unique<rt::MetricsFile>(std::move(*created));
+    return true;
+  }
+
+  void describe() {
+    info.size = sizeof(info);
+    if (failed(shardrtGetPlanInfo(plan.get(), &info)) || options.quiet)
+      return;
+    fmt::print("plan '{}': {} ranks, {} thread{} each, {} samples a step\n", options.plan, info.ranks,
+               options.threadsPerRank, options.threadsPerRank == 1 ? "" : "s", info.globalBatch);
+    for (int64_t rank = 0; rank < info.ranks; ++rank)
+      fmt::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
+                 shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
+    fmt::print("{}\n", shardrtGetDataRemarks(data.get()));
+    fmt::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
+               shardrtGetStepsPerEpoch(trainer.get()));
+    if (int64_t dropped = shardrtGetDroppedSamples(trainer.get()))
+      fmt::print("; the last {} samples of an epoch make no whole batch and are dropped", dropped);
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+  bool train() {
+    rt::Progress progress(stdout, isatty(STDOUT_FILENO), options.steps);
+    Clock::time_point begin = Clock::now();
+    while (stepsDone < options.steps && !stopRequested) {
+      Clock::time_point stepBegin = Clock::now();
+      shardrtStepMetrics step = {};
+      step.size = sizeof(step);
+      shardrtError *error = shardrtRunStep(trainer.get(), &step);
+      if (error)
+        progress.finish();
+      if (failed(error))
+        return false;
+      stepsDone = step.step;
+      rt::StepMetrics metrics = measure(step, secondsSince(stepBegin));
+      if (log && failed(log->write(metrics)))
+        return false;
+      if (!options.quiet)
+        progress.report(metrics, secondsSince(begin));
+    }
+    progress.finish();
+    return true;
+  }
+
+  static double secondsSince(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  rt::StepMetrics measure(const shardrtStepMetrics &step, double seconds) const {
+    rt::StepMetrics metrics;
+    metrics.step = step.step;
+    metrics.loss = step.loss;
+    metrics.gradientNorm = step.gradientNorm;
+    metrics.learningRate = step.learningRate;
+    metrics.samplesPerSecond = static_cast<double>(info.globalBatch) / seconds;
+    metrics.stepMilliseconds = seconds * 1e3;
+    metrics.lossWeight = step.lossWeight;
+    metrics.skipped = step.skipped != 0;
+    return metrics;
+  }
+
+  bool dump() {
+    if (!options.dumpGradients.empty() && stepsDone > 0 &&
+        failed(shardrtDumpGradients(trainer.get(), options.dumpGradients.c_str())))
+      return false;
+    return options.dumpParameters.empty() ||
+           !failed(shardrtDumpParameters(trainer.get(), options.dumpParameters.c_str()));
+  }
+
+  const Options &options;
+  Handle<shardrtPlan> plan;
+  Handle<shardrtData> data;
+  Handle<shardrtTrainer> trainer;
+  std::unique_ptr<rt::MetricsFile> log;
+  shardrtPlanInfo info = {};
+  int64_t stepsDone = 0;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  int exitCode = 0;
+  auto options = shardrun::parseOptions(argc, argv, exitCode);
+  if (!options)
+    return exitCode;
+  std::signal(SIGINT, requestStop);
+  std::signal(SIGTERM, requestStop);
+  return Run(*options).run();
+}

@@ -149,7 +149,8 @@ private:
     report.add("plan-deadlock", waitingPlace(p),
                fmt::format("waits for ever, expected {} to meet it, got a circle of {} that wait for one another",
                            peerName(p), path.size() - order[p]),
-               "the circle: " + chain + "; send and receive in one group, or in the order of the peer");
+               "the circle: " + chain +
+                   "; all members must issue collectives in one order, and what neighbours exchange in one group");
   }
 
   std::string peerName(int p) const {

@@ -3,6 +3,7 @@
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Operands.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace shardc::rt::verify {
@@ -41,45 +42,62 @@ private:
                        count * elementBytes(typeOf(transfer)));
   }
 
-  /// Reports the first disagreement of a channel; what comes after it would be a consequence.
-  void checkChannel(const Channel &channel) {
-    size_t both = std::min(channel.sends.size(), channel.receives.size());
-    for (size_t k = 0; k < both; ++k)
-      if (!agree(*channel.sends[k], *channel.receives[k]))
-        return;
-    if (channel.sends.size() > both)
-      report.add("plan-send", channel.sends[both]->place,
-                 fmt::format("sends {}, expected a receive of it at {}, got none", identity(*channel.sends[both]),
-                             rankName(plan, channel.destination)),
-                 lastReceived(channel));
-    if (channel.receives.size() > both)
-      report.add("plan-receive", channel.receives[both]->place,
-                 fmt::format("receives {}, expected a send of it at {}, got none", identity(*channel.receives[both]),
-                             rankName(plan, channel.source)),
-                 lastReceived(channel));
+  static std::string keyOf(const Transfer &transfer) {
+    const plan::Message &message = *transfer.message;
+    return fmt::format("{}/{}/{}/{}", transfer.microBatch, message.chunk(), message.backward(), message.identity());
+  }
+  static bool contains(const std::vector<const Transfer *> &list, size_t from, const std::string &key) {
+    return std::any_of(list.begin() + from, list.end(), [&](const Transfer *other) { return keyOf(*other) == key; });
   }
 
-  std::string lastReceived(const Channel &channel) const {
+  /// Reports the first disagreement of a channel; what comes after it would be a consequence. Where one side never has
+  /// the other's message, that is missing, else the order is wrong.
+  void checkChannel(const Channel &channel) {
+    for (size_t k = 0; k < std::max(channel.sends.size(), channel.receives.size()); ++k) {
+      const Transfer *send = k < channel.sends.size() ? channel.sends[k] : nullptr;
+      const Transfer *receive = k < channel.receives.size() ? channel.receives[k] : nullptr;
+      if (send && receive && keyOf(*send) == keyOf(*receive)) {
+        if (!agreeInSize(*send, *receive))
+          return;
+        continue;
+      }
+      bool sent = receive && contains(channel.sends, k, keyOf(*receive));
+      bool received = send && contains(channel.receives, k, keyOf(*send));
+      if (send && receive && sent == received)
+        return reportOrder(*send, *receive);
+      if (receive && !sent)
+        report.add("plan-receive", receive->place,
+                   fmt::format("receives {}, expected a send of it at {}, got none", identity(*receive),
+                               rankName(plan, channel.source)),
+                   counts(channel));
+      else
+        report.add("plan-send", send->place,
+                   fmt::format("sends {}, expected a receive of it at {}, got none", identity(*send),
+                               rankName(plan, channel.destination)),
+                   counts(channel));
+      return;
+    }
+  }
+
+  std::string counts(const Channel &channel) const {
     return fmt::format("{} sends {} messages to {}, which receives {}", rankName(plan, channel.source),
                        channel.sends.size(), rankName(plan, channel.destination), channel.receives.size());
   }
 
-  bool agree(const Transfer &send, const Transfer &receive) {
-    std::string sender = "it meets " + report.describe(send.place);
-    const plan::Message &a = *send.message, &b = *receive.message;
-    if (a.identity() != b.identity() || a.backward() != b.backward() || a.chunk() != b.chunk() ||
-        send.microBatch != receive.microBatch) {
-      report.add("plan-message", receive.place,
-                 fmt::format("message out of order, expected {}, got {}", identity(receive), identity(send)), sender);
-      return false;
-    }
-    if (typeOf(send) != typeOf(receive) || elementCount(a.value().sizes()) != elementCount(b.value().sizes())) {
-      report.add("plan-message", receive.place,
-                 fmt::format("size of {}, expected {}, got {}", identity(receive), contents(receive), contents(send)),
-                 sender);
-      return false;
-    }
-    return true;
+  void reportOrder(const Transfer &send, const Transfer &receive) {
+    report.add("plan-message", receive.place,
+               fmt::format("meets another message, expected {}, got {}", identity(receive), identity(send)),
+               "sent by " + report.describe(send.place));
+  }
+
+  bool agreeInSize(const Transfer &send, const Transfer &receive) {
+    if (typeOf(send) == typeOf(receive) &&
+        elementCount(send.message->value().sizes()) == elementCount(receive.message->value().sizes()))
+      return true;
+    report.add("plan-message", receive.place,
+               fmt::format("size of {}, expected {}, got {}", identity(receive), contents(receive), contents(send)),
+               "sent by " + report.describe(send.place));
+    return false;
   }
 
   std::string describe(const CommunicationStep &step) const {

@@ -340,7 +340,7 @@ private:
     bool outside = !access.write && read(access, storage, list);
     for (uint32_t s = 0; s < streams && !accesses.buffers[access.buffer].isolated; ++s)
       if (Position use = base[storage * streams + s]; use > 0 && !isOrdered(s, use))
-        reportReuse(storages[storage].buffer, use);
+        reportReuse(storages[storage].buffer, s, use);
     lastUse[storage * streams + stream] = position;
     return outside;
   }
@@ -354,13 +354,14 @@ private:
         reportContent(access, storages[storage], cell, tag);
         cell.reported = true;
       }
-      if (!cell.reported && (cell.sum != access.sum || cell.max != access.max))
+      if (!cell.reported && (cell.sum != access.sum || cell.max != access.max)) {
         reportPartial(access, cell);
+        cell.reported = true;
+      }
       if (!isOrdered(cell.writeStream, cell.written))
-        add("plan-order",
-            fmt::format("reads '{}', expected an event or a stream that orders it after its write, got none",
-                        nameOf(access.buffer)),
-            cell.written, "written");
+        reportOrder(fmt::format("reads '{}', expected an event or a stream that orders it after its write, got none",
+                                nameOf(access.buffer)),
+                    cell.writeStream, cell.written, "written");
       outside |= cell.written <= runStart;
       cell.read = true;
       cellReads[(storages[storage].firstCell + c) * streams + stream] = position;
@@ -414,11 +415,11 @@ private:
   void checkWriteOrder(const Access &access, size_t number) {
     const Cell &cell = cells[number];
     if (!isOrdered(cell.writeStream, cell.written))
-      add("plan-order",
-          fmt::format("writes '{}', expected an event or a stream that orders it after the write before it, "
-                      "got none",
+      reportOrder(
+          fmt::format("writes '{}', expected an event or a stream that orders it after the write before it, got "
+                      "none",
                       nameOf(access.buffer)),
-          cell.written, "written");
+          cell.writeStream, cell.written, "written");
     for (uint32_t s = 0; s < streams; ++s) {
       Position at = cellReads[number * streams + s];
       if (at == position && current->message >= 0)
@@ -427,12 +428,19 @@ private:
                         nameOf(access.buffer)),
             0, "");
       else if (!isOrdered(s, at))
-        add("plan-order",
-            fmt::format("writes '{}', expected an event or a stream that orders it after the reads of what "
-                        "it held, got none",
+        reportOrder(
+            fmt::format("writes '{}', expected an event or a stream that orders it after the reads of what it held, "
+                        "got none",
                         nameOf(access.buffer)),
-            at, "read");
+            s, at, "read");
     }
+  }
+
+  /// Reports that an instruction is not ordered after another one, once: what follows goes on as if it were.
+  void reportOrder(const std::string &what, uint32_t otherStream, Position at, std::string_view verb,
+                   std::string_view label = "plan-order") {
+    add(label, what, at, verb);
+    clocks[stream][otherStream] = std::max(clocks[stream][otherStream], at);
   }
 
   /// What must not be lost: sums of gradients, and parameters that were updated.
@@ -543,12 +551,12 @@ private:
                       nameOf(writeStorage.buffer), nameOf(readStorage.buffer)));
   }
 
-  void reportReuse(int buffer, Position use) {
-    add("plan-reuse",
-        fmt::format("uses the memory of '{}', expected an event or a stream that orders it after the last use "
-                    "of that memory, got none",
+  void reportReuse(int buffer, uint32_t otherStream, Position use) {
+    reportOrder(
+        fmt::format("uses the memory of '{}', expected an event or a stream that orders it after the last use of "
+                    "that memory, got none",
                     nameOf(buffer)),
-        use, "used");
+        otherStream, use, "used", "plan-reuse");
   }
 
   // The end of a step

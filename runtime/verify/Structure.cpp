@@ -82,7 +82,8 @@ private:
   bool checkIndex(const Place &place, std::string_view what, int64_t index, int64_t count) {
     if (index >= 0 && index < count)
       return true;
-    report.add("plan-index", place, fmt::format("index of a {}, expected less than {}, got {}", what, count, index));
+    report.add("plan-index", place,
+               fmt::format("the index of the {} is out of range, expected less than {}, got {}", what, count, index));
     return false;
   }
 
@@ -511,9 +512,9 @@ private:
     const plan::Instruction &instruction = current().blocks(place.block).instructions(place.instruction);
     checkIndex(place, "stream", instruction.stream(), current().streams());
     for (uint32_t event : instruction.waits())
-      checkIndex(place, "event to wait for", event, current().events());
+      checkIndex(place, "event that it waits for", event, current().events());
     if (instruction.records() != -1)
-      checkIndex(place, "event to record", instruction.records(), current().events());
+      checkIndex(place, "event that it records", instruction.records(), current().events());
     int operands = 0;
     visitOperands(instruction, [&](const plan::Operand &, Role, int) { ++operands; });
     if (operands > kMaxOperands) {

@@ -6,8 +6,12 @@
 namespace shardc::test {
 
 void registerEvaluatePass();
+void registerPipelinePass();
 
-inline void registerTestPasses() { registerEvaluatePass(); }
+inline void registerTestPasses() {
+  registerEvaluatePass();
+  registerPipelinePass();
+}
 
 } // namespace shardc::test
 

@@ -7,6 +7,7 @@
 #ifndef SHARDC_PIPELINE_MINIMUMCUT_H
 #define SHARDC_PIPELINE_MINIMUMCUT_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -36,8 +36,12 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last) {
 
   // The last place where one function has all parameters and inputs.
   passes.addPass(plan::createCollectModelPass());
+  passes.addPass(pipeline::createAssignSchedulePass());
   passes.addPass(pipeline::createCutStagesPass());
+  // What is computed again is decided on the joint graph, where forward and backward of a stage still meet.
+  passes.addPass(pipeline::createRecomputePass());
   passes.addPass(pipeline::createOutlineStagesPass());
+  // Needs to know which stages have a gradient, and over which axes it is partial.
   passes.addPass(pipeline::createReduceStepPass());
   if (last == Emit::Pipelined)
     return;

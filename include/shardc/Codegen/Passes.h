@@ -3,6 +3,10 @@
 #ifndef SHARDC_CODEGEN_PASSES_H
 #define SHARDC_CODEGEN_PASSES_H
 
+#include "dialects/exec/Exec.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace shardc::codegen {

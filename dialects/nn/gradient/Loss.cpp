@@ -21,7 +21,7 @@ SmallVector<Value> CrossEntropyOp::buildCotangents(OpBuilder &builder, ArrayRef<
   auto spread = [&](Value value) { return build.broadcast(value, shape, rows); };
 
   Value g = cotangents[0];
-  Value isCounted = build.compare(CompareDirection::NE, labels, static_cast<double>(getIgnoreIndex()));
+  Value isCounted = build.compare(CompareDirection::NE, labels, static_cast<int64_t>(getIgnoreIndex()));
   Value rowCotangent = build.select(isCounted, g, build.splatLike(g, 0));
 
   Value index = build.iota(shape, nn::getTensorType(labels).getElementType(), shape.size() - 1);

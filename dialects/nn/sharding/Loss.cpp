@@ -53,7 +53,8 @@ SmallVector<Value> CrossEntropyOp::partition(OpBuilder &builder, ValueRange oper
   Value top = rows.combine(ReduceKind::Max, x);
   Value sum = rows.combine(ReduceKind::Sum, build.exp(build.sub(x, rows.spread(top, x))));
   Value lse = row.add(row.log(sum), top);
-  Value isCounted = row.compare(CompareDirection::NE, labels, row.splatLike(labels, getIgnoreIndex()));
+  Value isCounted =
+      row.compare(CompareDirection::NE, labels, row.splatLike(labels, static_cast<int64_t>(getIgnoreIndex())));
   Value loss = row.select(isCounted, row.sub(lse, labelLogit), row.splatLike(lse, 0));
   return {loss, lse};
 }

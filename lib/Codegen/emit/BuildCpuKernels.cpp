@@ -51,6 +51,37 @@ SmallVector<bool> getSharing(exec::KernelDefOp def) {
   return shares;
 }
 
+bool isElementType(Type type) {
+  return type.isF32() || type.isF64() || type.isInteger(64) || type.isInteger(32) || type.isInteger(1);
+}
+
+/// Each operand type is a strided memref of the body's shape and element type.
+LogicalResult verifyOperands(exec::KernelDefOp def) {
+  Block &block = def.getBody().front();
+  auto yield = block.empty() ? exec::YieldOp() : dyn_cast<exec::YieldOp>(block.back());
+  if (!yield)
+    return def.emitOpError("body must end with exec.yield");
+  SmallVector<Value> operands(block.getArguments());
+  llvm::append_range(operands, yield.getValues());
+  if (def.getOperandTypes().size() != operands.size())
+    return def.emitOpError("operand_types has ")
+           << def.getOperandTypes().size() << " entries, expected " << operands.size() << ": reads, then writes";
+  for (auto [attribute, value] : llvm::zip(def.getOperandTypes(), operands)) {
+    auto memref = dyn_cast<MemRefType>(cast<TypeAttr>(attribute).getValue());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!memref || failed(memref.getStridesAndOffset(strides, offset)) || ShapedType::isDynamicShape(strides))
+      return def.emitOpError("operand type ") << attribute << " is no strided memref";
+    auto tensor = cast<RankedTensorType>(value.getType());
+    if (memref.getShape() != tensor.getShape() || memref.getElementType() != tensor.getElementType())
+      return def.emitOpError("operand type ") << memref << " does not match " << tensor;
+    if (!isElementType(tensor.getElementType()))
+      return def.emitOpError("has an operand of element type ")
+             << tensor.getElementType() << ", expected f32, f64, i64, i32 or i1";
+  }
+  return success();
+}
+
 LogicalResult verifyInPlace(exec::KernelDefOp def) {
   auto pairs = def.getInPlace();
   if (!pairs)
@@ -116,13 +147,8 @@ void createEntry(OpBuilder &builder, exec::KernelDefOp def, func::FuncOp body) {
 }
 
 LogicalResult buildKernel(exec::KernelDefOp def) {
-  if (llvm::any_of(def.getOperandTypes(),
-                   [](Attribute type) { return !isa<MemRefType>(cast<TypeAttr>(type).getValue()); }))
-    return def.emitOpError("operand_types must be memrefs");
-  Block &block = def.getBody().front();
-  if (block.empty() || !isa<exec::YieldOp>(block.back()) ||
-      def.getOperandTypes().size() != block.getNumArguments() + block.back().getNumOperands())
-    return def.emitOpError("needs an operand type for each read and each value of its exec.yield");
+  if (failed(verifyOperands(def)))
+    return failure();
   if (failed(verifyInPlace(def)))
     return failure();
   OpBuilder builder(def);

@@ -33,7 +33,6 @@ public:
   FailureOr<KernelGraph> build();
 
 private:
-  LogicalResult checkOperands(exec::YieldOp yield);
   FailureOr<Placement> placeResult(Value value);
   FailureOr<unsigned> getNode(Value value, Placement placement);
   LogicalResult addOperands(Node &node, const Placement &placement);
@@ -56,27 +55,6 @@ Placement normalise(ArrayRef<int64_t> shape, Placement placement) {
     if (size == 1)
       dim = -1;
   return placement;
-}
-
-LogicalResult GraphBuilder::checkOperands(exec::YieldOp yield) {
-  Block &block = def.getBody().front();
-  SmallVector<Value> operands(block.getArguments());
-  llvm::append_range(operands, yield.getValues());
-  if (def.getOperandTypes().size() != operands.size())
-    return def.emitOpError("operand_types has ")
-           << def.getOperandTypes().size() << " entries, expected " << operands.size() << ": reads, then writes";
-  for (auto [attribute, value] : llvm::zip(def.getOperandTypes(), operands)) {
-    auto memref = dyn_cast<MemRefType>(cast<TypeAttr>(attribute).getValue());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!memref || failed(memref.getStridesAndOffset(strides, offset)) ||
-        llvm::is_contained(strides, ShapedType::kDynamic))
-      return def.emitOpError("operand type ") << attribute << " is no strided memref";
-    if (memref.getShape() != getTensorType(value).getShape() ||
-        memref.getElementType() != getTensorType(value).getElementType())
-      return def.emitOpError("operand type ") << memref << " does not match " << value.getType();
-  }
-  return success();
 }
 
 /// Any placement in ascending order that fits the sizes computes the right elements; reductions must end up on the
@@ -222,9 +200,7 @@ FailureOr<unsigned> GraphBuilder::getNode(Value value, Placement placement) {
 FailureOr<KernelGraph> GraphBuilder::build() {
   graph.def = def;
   Block &block = def.getBody().front();
-  auto yield = block.empty() ? exec::YieldOp() : dyn_cast<exec::YieldOp>(block.back());
-  if (!yield)
-    return FailureOr<KernelGraph>(def.emitOpError("body must end with exec.yield"));
+  auto yield = cast<exec::YieldOp>(block.back());
   if (!def.getDomain())
     return FailureOr<KernelGraph>(def.emitOpError("needs a domain"));
   domain = *def.getDomain();
@@ -233,8 +209,6 @@ FailureOr<KernelGraph> GraphBuilder::build() {
   if (rows < 0 || rows > static_cast<int64_t>(domain.size()) ||
       llvm::any_of(domain, [](int64_t size) { return size < 1; }))
     return FailureOr<KernelGraph>(def.emitOpError("domain must have positive sizes, and not fewer than rows"));
-  if (failed(checkOperands(yield)))
-    return failure();
   for (auto [index, size] : llvm::enumerate(domain))
     graph.loops.push_back({size, static_cast<int64_t>(index) < rows});
 

@@ -1,5 +1,4 @@
-//===-- Cells.h - the parts of a buffer that its views tell apart
-//---------------------------------------------------===//
+//===-- Cells.h - the parts of a buffer that its views tell apart ------------------------------------------------===//
 //
 // Instructions use views of buffers: the three pieces of a fused QKV are interleaved strided sets of one buffer. To
 // know exactly which read finds which write, the elements of a buffer are divided into cells, such that every view is a
@@ -14,7 +13,7 @@
 // - otherwise elements are told apart one by one, in units of the greatest common divisor of all offsets, strides and
 //   run lengths, within a budget.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_CELLS_H
 #define SHARDC_RUNTIME_VERIFY_CELLS_H
 

@@ -29,9 +29,10 @@ struct Cell {
   Position written = 0;
   uint32_t writeStream = 0;
   uint32_t sum = 0, max = 0;
-  Tag tag = 0;           // 0: nothing
-  bool read = false;     // since it was written
-  bool reported = false; // a violation that stands until the next write
+  Tag tag = 0;             // 0: nothing
+  bool ofOneStage = false; // a tied gradient before the sum over its stages
+  bool read = false;       // since it was written
+  bool reported = false;   // a violation that stands until the next write
 };
 
 /// One slot of a buffer.
@@ -46,10 +47,11 @@ struct Storage {
 
 class Simulation {
 public:
-  Simulation(const plan::Plan &plan, int index, const ProgramAccesses &accesses, Report &report, ReadsFacts &facts)
-      : plan(plan), index(index), program(plan.programs(index)), accesses(accesses), report(report), facts(facts),
-        streams(program.streams()), clocks(streams, Clock(streams)), firstSlots(program.buffers_size(), -1),
-        summaries(program.blocks_size()) {}
+  Simulation(const plan::Plan &plan, int index, const ProgramAccesses &accesses, const Holders &holders, Report &report,
+             ReadsFacts &facts)
+      : plan(plan), index(index), program(plan.programs(index)), accesses(accesses), holders(holders), report(report),
+        facts(facts), streams(program.streams()), clocks(streams, Clock(streams)),
+        firstSlots(program.buffers_size(), -1), summaries(program.blocks_size()) {}
 
   void run() {
     replays = canReplay();
@@ -70,6 +72,7 @@ private:
   int index;
   const plan::Program &program;
   const ProgramAccesses &accesses;
+  const Holders &holders;
   Report &report;
   ReadsFacts &facts;
   const uint32_t streams;
@@ -362,6 +365,7 @@ private:
         reportOrder(fmt::format("reads '{}', expected an event or a stream that orders it after its write, got none",
                                 nameOf(access.buffer)),
                     cell.writeStream, cell.written, "written");
+      checkTied(access, cell);
       outside |= cell.written <= runStart;
       cell.read = true;
       cellReads[(storages[storage].firstCell + c) * streams + stream] = position;
@@ -401,12 +405,13 @@ private:
     if (!storages[storage].active)
       activate(access, storage);
     Tag tag = tagOf(access);
+    bool ofOneStage = staysOfOneStage(access);
     for (int c : list) {
       size_t number = storages[storage].firstCell + c;
       Cell &cell = cells[number];
       checkWriteOrder(access, number);
       checkOverwrite(access, cell);
-      cell = {position, stream, access.sum, access.max, tag, false, false};
+      cell = {position, stream, access.sum, access.max, tag, ofOneStage, false, false};
       std::fill_n(cellReads.begin() + number * streams, streams, 0);
     }
     noteGradient(access);
@@ -446,7 +451,6 @@ private:
   /// What must not be lost: sums of gradients, and parameters that were updated.
   void checkOverwrite(const Access &access, const Cell &cell) {
     plan::Region region = regionOf(access.buffer);
-    plan::Block::Action action = program.blocks(entry->block()).action();
     if (region == plan::GRADIENT && cell.tag == tagOf(access) && !cell.read && cell.written <= runStart)
       add("plan-accumulate",
           fmt::format(
@@ -455,10 +459,10 @@ private:
           cell.written, "written");
     if (region != plan::PARAMETER && region != plan::STATE)
       return;
-    if (action != plan::Block::UPDATE)
+    if (action() != plan::Block::UPDATE)
       add("plan-parameter",
           fmt::format("writes {} '{}', expected only the update to do so, got a {}", regionName(region),
-                      nameOf(access.buffer), actionName(action)),
+                      nameOf(access.buffer), actionName(action())),
           0, "");
     else if (cell.written > 0 && cell.written >= stepStart())
       add("plan-parameter",
@@ -477,15 +481,57 @@ private:
 
   void noteGradient(const Access &access) {
     int parameter = program.buffers(access.buffer).parameter();
-    if (regionOf(access.buffer) != plan::GRADIENT || parameter < 0 || step != 1 ||
-        program.blocks(entry->block()).action() != plan::Block::BACKWARD)
+    if (regionOf(access.buffer) != plan::GRADIENT || parameter < 0 || step != 1 || action() != plan::Block::BACKWARD)
       return;
     GradientFacts &gradient = facts.gradients[parameter];
-    if (gradient.lastWrite.entry != entryNumber)
+    if (gradient.lastEntry != entryNumber)
       ++gradient.backwardRuns;
     gradient.buffer = access.buffer;
-    gradient.partialSum = access.sum;
-    gradient.lastWrite = here();
+    gradient.lastEntry = entryNumber;
+  }
+
+  // Gradients of parameters that several stages hold. The axis pp is no part of partial sets where it is implied:
+  // what a backward writes to such a gradient is the summand of one stage, until a sum over the stages.
+
+  plan::Block::Action action() const { return program.blocks(entry->block()).action(); }
+  const plan::Instruction &instruction() const {
+    return program.blocks(entry->block()).instructions(current->instruction);
+  }
+  bool sumsOverStages() const {
+    return instruction().has_collective() && instruction().collective().kind() == plan::Collective::ALL_REDUCE &&
+           instruction().collective().reduction() == plan::Collective::SUM &&
+           crossesStages(plan, plan.communicators(instruction().collective().communicator()));
+  }
+
+  /// Reductions and copies hand a tied gradient on; nothing else in the update may read it before its sum over stages.
+  void checkTied(const Access &access, const Cell &cell) {
+    const plan::Instruction &reader = instruction();
+    if (reader.has_collective() || reader.has_copy()) {
+      movesOneStage = cell.ofOneStage;
+      bool gradient = regionOf(access.buffer) == plan::GRADIENT && program.buffers(access.buffer).parameter() >= 0;
+      if (sumsOverStages() && gradient && !cell.ofOneStage && !cell.reported)
+        add("plan-tied",
+            fmt::format("sums '{}' over stages, expected a gradient that is a summand of this stage, got one "
+                        "that is summed already",
+                        nameOf(access.buffer)),
+            cell.written, "written");
+      return;
+    }
+    if (cell.ofOneStage && !cell.reported && action() == plan::Block::UPDATE)
+      add("plan-tied",
+          fmt::format("reads '{}', the gradient of a parameter that several stages hold, expected its sum over "
+                      "them, got the summand of this stage",
+                      nameOf(access.buffer)),
+          cell.written, "written");
+  }
+  bool movesOneStage = false; // the collective or copy being played has read a tied gradient
+
+  bool staysOfOneStage(const Access &access) const {
+    if (instruction().has_collective() || instruction().has_copy())
+      return movesOneStage && !sumsOverStages();
+    int parameter = program.buffers(access.buffer).parameter();
+    return action() == plan::Block::BACKWARD && regionOf(access.buffer) == plan::GRADIENT && parameter >= 0 &&
+           holders[parameter].size() > 1;
   }
 
   // Shared memory
@@ -603,9 +649,9 @@ private:
 
 } // namespace
 
-void checkReads(const plan::Plan &plan, int program, const ProgramAccesses &accesses, Report &report,
-                ReadsFacts &facts) {
-  Simulation(plan, program, accesses, report, facts).run();
+void checkReads(const plan::Plan &plan, int program, const ProgramAccesses &accesses, const Holders &holders,
+                Report &report, ReadsFacts &facts) {
+  Simulation(plan, program, accesses, holders, report, facts).run();
 }
 
 } // namespace shardc::rt::verify

@@ -1,5 +1,4 @@
-//===-- Reads.h - a step's reads and writes under happens-before
-//----------------------------------------------------===//
+//===-- Reads.h - a step's reads and writes under happens-before -------------------------------------------------===//
 //
 // One step of one program is played with symbols instead of numbers. Of every cell of every buffer slot is known what
 // wrote it last (micro-batch, axes it is partial over), and who has read it since; of every byte of shared memory,
@@ -12,13 +11,14 @@
 // what it leaves. The end of a step and the beginning of the next meet in the same way; where blocks are not joined, a
 // second step is played with the clocks of the first.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_READS_H
 #define SHARDC_RUNTIME_VERIFY_READS_H
 
 #include "runtime/verify/Accesses.h"
 
 #include <map>
+#include <set>
 
 namespace shardc::rt::verify {
 
@@ -26,18 +26,20 @@ namespace shardc::rt::verify {
 struct GradientFacts {
   int buffer = -1;
   int64_t backwardRuns = 0; // how many wrote it
-  uint32_t partialSum = 0;  // axes after the last of them
-  Place lastWrite;
+  int lastEntry = -1;       // the last of them
 };
 
 struct ReadsFacts {
   std::map<int, GradientFacts> gradients; // by parameter
 };
 
-/// Reports reads of what is not there, unordered accesses, overwritten live data, wrong slots, and partial values that
-/// are read as something else.
-void checkReads(const plan::Plan &plan, int program, const ProgramAccesses &accesses, Report &report,
-                ReadsFacts &facts);
+/// The programs that hold each trainable parameter; a parameter of several is tied.
+using Holders = std::vector<std::set<int>>;
+
+/// Reports reads of what is not there, unordered accesses, overwritten live data, wrong slots, partial values that are
+/// read as something else, and gradients of tied parameters that are used before, or twice, summed over their stages.
+void checkReads(const plan::Plan &plan, int program, const ProgramAccesses &accesses, const Holders &holders,
+                Report &report, ReadsFacts &facts);
 
 } // namespace shardc::rt::verify
 

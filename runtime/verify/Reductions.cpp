@@ -3,6 +3,7 @@
 #include "runtime/format/Query.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace shardc::rt::verify {
@@ -61,8 +62,12 @@ private:
   void checkCollective(const plan::Collective &collective) {
     Axes in = axesOf(collective.input()), out = axesOf(collective.output());
     uint32_t axes = 0;
-    for (uint32_t axis : plan.communicators(collective.communicator()).axes())
+    const plan::Communicator &communicator = plan.communicators(collective.communicator());
+    for (uint32_t axis : communicator.axes())
       axes |= 1u << axis & real;
+    // Over which stages a gradient is summed is implied by who holds its parameter (Reads.cpp), not by partial axes.
+    if (communicator.members_size() > 0)
+      axes &= in.sum;
     bool reduces =
         collective.kind() == plan::Collective::ALL_REDUCE || collective.kind() == plan::Collective::REDUCE_SCATTER;
     std::string what =
@@ -120,54 +125,32 @@ private:
 
 class GradientCheck {
 public:
-  GradientCheck(const plan::Plan &plan, const std::vector<ReadsFacts> &facts, Report &report)
-      : plan(plan), facts(facts), report(report), holders(plan.parameters_size()) {
-    for (int p = 0; p < plan.programs_size(); ++p)
-      for (const plan::Buffer &buffer : plan.programs(p).buffers())
-        if (buffer.region() == plan::PARAMETER)
-          holders[buffer.parameter()].insert(p);
-    int axis = MeshView(plan.mesh()).axisIndex("pp");
-    ppMask = axis >= 0 ? (1u << axis & realAxes(plan)) : 0;
-  }
+  GradientCheck(const plan::Plan &plan, const Holders &holders, const std::vector<ReadsFacts> &facts, Report &report)
+      : plan(plan), holders(holders), facts(facts), report(report) {}
 
   void run() {
     for (int i = 0; i < plan.parameters_size(); ++i)
-      if (plan.parameters(i).trainable())
-        for (int p : holders[i])
-          checkGradient(i, p);
+      for (int p : holders[i])
+        checkGradient(i, p);
     for (int p = 0; p < plan.programs_size(); ++p)
       checkTiedCollectives(p);
   }
 
 private:
   const plan::Plan &plan;
+  const Holders &holders;
   const std::vector<ReadsFacts> &facts;
   Report &report;
-  std::vector<std::set<int>> holders; // programs of each parameter
-  uint32_t ppMask = 0;
 
-  std::string holderNames(int parameter) const {
-    std::string text;
-    for (int p : holders[parameter])
-      text += fmt::format("{}{}", text.empty() ? "pp " : ", ", p);
-    return text;
-  }
+  static std::string listed(const std::set<int> &programs) { return fmt::format("pp {}", fmt::join(programs, ", ")); }
 
   void checkGradient(int parameter, int p) {
-    const std::string &name = plan.parameters(parameter).name();
     auto found = facts[p].gradients.find(parameter);
     int64_t runs = found == facts[p].gradients.end() ? 0 : found->second.backwardRuns;
     if (runs != plan.training().micro_batches())
-      return report.add("plan-gradient", {p},
-                        fmt::format("gradient of '{}', expected a contribution of each of {} micro-batches, got {}",
-                                    name, plan.training().micro_batches(), runs));
-    bool tied = holders[parameter].size() > 1;
-    bool partial = found->second.partialSum & ppMask;
-    if (tied != partial)
-      report.add("plan-tied", found->second.lastWrite,
-                 fmt::format("gradient of '{}', which {} hold{}, expected {}, got {}", name, holderNames(parameter),
-                             tied ? "" : "s", tied ? "a sum over pp" : "nothing to sum over pp",
-                             partialName(plan, found->second.partialSum, 0)));
+      report.add("plan-gradient", {p},
+                 fmt::format("gradient of '{}', expected a contribution of each of {} micro-batches, got {}",
+                             plan.parameters(parameter).name(), plan.training().micro_batches(), runs));
   }
 
   /// Collectives over pp on gradients must have exactly the holders of the parameter as members.
@@ -187,23 +170,35 @@ private:
 
   void checkMembers(const Place &place, int parameter, const plan::Communicator &communicator) {
     std::set<int> members(communicator.members().begin(), communicator.members().end());
-    for (int p = 0; members.size() < size_t(plan.programs_size()) && communicator.members_size() == 0; ++p)
-      members.insert(p);
+    if (communicator.members_size() == 0)
+      for (int p = 0; p < plan.programs_size(); ++p)
+        members.insert(p);
     if (members != holders[parameter])
       report.add("plan-tied", place,
-                 fmt::format("members of '{}', expected those that hold '{}' ({}), got {}", communicator.name(),
-                             plan.parameters(parameter).name(), holderNames(parameter), members.size()));
+                 fmt::format("members of communicator '{}', expected those that hold '{}' ({}), got {}",
+                             communicator.name(), plan.parameters(parameter).name(), listed(holders[parameter]),
+                             listed(members)));
   }
 };
 
 } // namespace
 
+Holders findHolders(const plan::Plan &plan) {
+  Holders holders(plan.parameters_size());
+  for (int p = 0; p < plan.programs_size(); ++p)
+    for (const plan::Buffer &buffer : plan.programs(p).buffers())
+      if (buffer.region() == plan::PARAMETER && plan.parameters(buffer.parameter()).trainable())
+        holders[buffer.parameter()].insert(p);
+  return holders;
+}
+
 void checkReductions(const plan::Plan &plan, int program, const ProgramAccesses &accesses, Report &report) {
   ReductionCheck(plan, program, accesses, report).run();
 }
 
-void checkGradients(const plan::Plan &plan, const std::vector<ReadsFacts> &facts, Report &report) {
-  GradientCheck(plan, facts, report).run();
+void checkGradients(const plan::Plan &plan, const Holders &holders, const std::vector<ReadsFacts> &facts,
+                    Report &report) {
+  GradientCheck(plan, holders, facts, report).run();
 }
 
 } // namespace shardc::rt::verify

@@ -24,6 +24,7 @@ void verifyCommunication(const plan::Plan &plan, Report &report, VerifiedCounts 
 
 void verifyMemory(const plan::Plan &plan, Report &report) {
   std::vector<ReadsFacts> facts(plan.programs_size());
+  Holders holders = findHolders(plan);
   bool played = true;
   for (int p = 0; p < plan.programs_size(); ++p) {
     ProgramAccesses accesses;
@@ -32,10 +33,10 @@ void verifyMemory(const plan::Plan &plan, Report &report) {
       continue;
     }
     checkReductions(plan, p, accesses, report);
-    checkReads(plan, p, accesses, report, facts[p]);
+    checkReads(plan, p, accesses, holders, report, facts[p]);
   }
   if (played)
-    checkGradients(plan, facts, report);
+    checkGradients(plan, holders, facts, report);
 }
 
 void countInstructions(const plan::Plan &plan, VerifiedCounts &counts) {

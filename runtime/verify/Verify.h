@@ -1,5 +1,4 @@
-//===-- Verify.h - the proof that a plan is sound
-//-------------------------------------------------------------------===//
+//===-- Verify.h - the proof that a plan is sound ----------------------------------------------------------------===//
 //
 // The verifier reads a Plan message, nothing else, and shows that running it is safe under the model of execution that
 // plan.proto describes. It works on one step's schedule of each pp coordinate: the dp and tp ranks of a coordinate run
@@ -19,7 +18,7 @@
 // values), each access O(cells of its view + log of the buffers that share memory). Other blocks are simulated at every
 // run, within kMaxSimulated.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_VERIFY_H
 #define SHARDC_RUNTIME_VERIFY_VERIFY_H
 

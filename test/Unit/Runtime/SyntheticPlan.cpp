@@ -267,7 +267,7 @@ private:
       const Layer &layer = layers[i];
       Ref dy = scratch(node(i, "dy"), {kRows, kWidth});
       kernel("gradient of " + node(i, "Relu"), {d, layer.y.at(0)}, {dy});
-      Ref gradient = layer.gradient.over(kDp | (layer.tied ? kPp : 0));
+      Ref gradient = layer.gradient.over(kDp);
       gemm("gradient of " + node(i, "MatMul"), xOf(i).view(0, {local, kRows}, {1, kWidth}), dy, gradient, !first);
       if (i == 0 && p == 0)
         break;
@@ -297,10 +297,9 @@ private:
     std::vector<Ref> gradients;
     for (size_t i = 0; i < layers.size(); ++i) {
       const Layer &layer = layers[i];
-      uint32_t tied = layer.tied ? kPp : 0;
-      allReduce("update", DpGroup, layer.gradient.over(kDp | tied), layer.gradient.over(tied));
+      allReduce("update", DpGroup, layer.gradient.over(kDp), layer.gradient);
       if (layer.tied)
-        allReduce("update of tied", TiedGroup, layer.gradient.over(kPp), layer.gradient);
+        allReduce("update of tied", TiedGroup, layer.gradient, layer.gradient);
       gradients.push_back(layer.gradient);
     }
     Ref all = exchange.over(kDp | kPp | kTp);

@@ -1,12 +1,11 @@
-//===-- SyntheticPlan.h - small plans made by hand, for tests of what reads plans
-//-----------------------------------===//
+//===-- SyntheticPlan.h - small plans made by hand, for tests of what reads plans --------------------------------===//
 //
 // A model of one layer a stage, in the shape of what shardc makes: parameters and activations sharded over tp with
 // all-reduces on stream 1, stashes with slots, messages in groups between the actions, gradients that are summed over
 // micro-batches, a parameter tied between the first and the last stage, and an update with reductions over dp, over the
 // tied stages, and over all ranks. The kernels do not exist: such a plan can be verified, not run.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_TEST_UNIT_RUNTIME_SYNTHETICPLAN_H
 #define SHARDC_TEST_UNIT_RUNTIME_SYNTHETICPLAN_H
 

@@ -228,10 +228,8 @@ bool wrongSlot(plan::Plan &plan) {
   return false;
 }
 
-bool doubleReduction(plan::Plan &plan) {
-  Found found = find(plan, plan::Block::UPDATE, reduces(plan, "dp"));
-  if (!found)
-    return false;
+/// A collective is done once more, on its result.
+void repeat(const Found &found) {
   plan::Instruction copy = *found.instruction();
   copy.clear_waits();
   copy.set_records(-1);
@@ -240,7 +238,13 @@ bool doubleReduction(plan::Plan &plan) {
   auto *list = found.block->mutable_instructions();
   for (int i = list->size() - 1; i > found.index + 1; --i)
     list->SwapElements(i, i - 1);
-  return true;
+}
+
+bool doubleReduction(plan::Plan &plan) {
+  Found found = find(plan, plan::Block::UPDATE, reduces(plan, "dp"));
+  if (found)
+    repeat(found);
+  return bool(found);
 }
 
 /// The first and the second backward of a program change their blocks: 0 both, 1 only the first, 2 only the second.
@@ -371,38 +375,27 @@ bool dropTied(plan::Plan &plan) {
   return bool(found);
 }
 
-/// The tied gradient says in both programs that there is nothing to sum, and nobody sums it.
+/// The tied gradient is summed nowhere.
 bool untie(plan::Plan &plan) {
-  int pp = -1;
-  for (int i = 0; i < plan.mesh().axes_size(); ++i)
-    if (plan.mesh().axes(i).name() == "pp")
-      pp = i;
   bool any = false;
   while (dropTied(plan))
     any = true;
-  if (!any)
-    return false;
-  auto clear = [&](plan::Program &program, plan::Operand &operand) {
-    if (program.buffers(operand.buffer()).region() == plan::GRADIENT)
-      operand.set_partial_sum(operand.partial_sum() & ~(1u << pp));
-  };
+  return any;
+}
+
+/// The tied gradients are summed twice.
+bool tieTwice(plan::Plan &plan) {
+  bool any = false;
   for (plan::Program &program : *plan.mutable_programs())
     for (plan::Block &block : *program.mutable_blocks())
-      for (plan::Instruction &instruction : *block.mutable_instructions()) {
-        if (instruction.has_gemm())
-          clear(program, *instruction.mutable_gemm()->mutable_c());
-        if (instruction.has_collective()) {
-          clear(program, *instruction.mutable_collective()->mutable_input());
-          clear(program, *instruction.mutable_collective()->mutable_output());
-        }
-        if (instruction.has_kernel()) {
-          for (plan::Operand &operand : *instruction.mutable_kernel()->mutable_reads())
-            clear(program, operand);
-          for (plan::Operand &operand : *instruction.mutable_kernel()->mutable_writes())
-            clear(program, operand);
-        }
+      for (int i = 0; i < block.instructions_size(); ++i) {
+        if (!reduces(plan, "pp")(program, block.instructions(i)))
+          continue;
+        repeat({&program, &block, i});
+        any = true;
+        break;
       }
-  return true;
+  return any;
 }
 
 template <typename Edit> bool editFirst(plan::Plan &plan, Action action, const Test &test, Edit edit) {
@@ -462,6 +455,7 @@ const std::vector<Fault> &faults() {
       {"doubled-reduction", "a gradient is reduced twice over dp", "plan-reduction", doubleReduction},
       {"left-out-tied", "a tied gradient is not summed in one of its stages", "plan-collective", dropTied},
       {"untied", "a tied gradient is summed nowhere", "plan-tied", untie},
+      {"tied-twice", "a tied gradient is summed twice over its stages", "plan-tied", tieTwice},
       // Accumulation and update
       {"accumulated-first", "the first micro-batch adds to the sums of the step before", "plan-unwritten",
        [](plan::Plan &plan) { return swapVariants(plan, 1); }},

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 
 namespace shardc::rt {
 
@@ -30,6 +31,7 @@ Result<std::unique_ptr<RankExecutor>> RankExecutor::create(const SharedState &sh
   SHARDRT_ASSIGN(executor->workspace, Arena::allocate(executor->gemms.workspaceBytes()));
   executor->context.workspace = executor->workspace.data();
   executor->prepareSchedule();
+  executor->preparePoison();
   SHARDRT_RETURN_IF_ERROR(executor->initialise());
   return executor;
 }
@@ -52,9 +54,6 @@ Status RankExecutor::prepareBlocks() {
       prepared.instructions.push_back(std::move(*result));
       ++number;
     }
-    for (const plan::Buffer &buffer : programOfRank.buffers())
-      if (buffer.region() == plan::SCRATCH && (buffer.block() == index || buffer.block() < 0))
-        prepared.scratch.push_back(&buffer);
   }
   return {};
 }
@@ -167,6 +166,26 @@ void RankExecutor::poisonBuffer(const plan::Buffer &buffer, int64_t slot) {
   poison(buffer.type(), arena.data() + buffer.offset() + slot * buffer.slot_stride(), buffer.bytes());
 }
 
+void RankExecutor::preparePoison() {
+  std::set<const plan::Buffer *> handedOn;
+  for (size_t index = 0; index < blocks.size(); ++index) {
+    for (const plan::Buffer &buffer : programOfRank.buffers())
+      if (buffer.region() == plan::SCRATCH && (buffer.block() == static_cast<int>(index) || buffer.block() < 0))
+        blocks[index].scratch.push_back(&buffer);
+    for (const plan::Instruction &instruction : programOfRank.blocks(index).instructions())
+      for (const plan::Message &message : instruction.group().messages()) {
+        const plan::Buffer &buffer = programOfRank.buffers(message.value().buffer());
+        if (!message.send() || !message.backward() || buffer.region() != plan::STASH || message.value().register_() < 0)
+          continue;
+        blocks[index].handedOn.push_back(&message);
+        handedOn.insert(&buffer);
+      }
+  }
+  for (const plan::Buffer &buffer : programOfRank.buffers())
+    if (buffer.region() == plan::STASH && !handedOn.contains(&buffer))
+      diesInBackward.push_back(&buffer);
+}
+
 /// Gradients are undefined when a step begins.
 void RankExecutor::poisonAtStepStart() {
   for (const plan::Buffer &buffer : programOfRank.buffers())
@@ -174,14 +193,18 @@ void RankExecutor::poisonAtStepStart() {
       poisonBuffer(buffer, 0);
 }
 
-/// A backward is the end of its micro-batch's slot.
+/// A backward is the end of its micro-batch's slot, but for gradients that are only handed on to the next stage.
 void RankExecutor::poisonAfter(const plan::ScheduleEntry &entry) {
-  if (programOfRank.blocks(entry.block()).action() != plan::Block::BACKWARD || context.registers.empty())
-    return;
-  int64_t slot = context.registers[0].slot;
-  for (const plan::Buffer &buffer : programOfRank.buffers())
-    if (buffer.region() == plan::STASH && slot < buffer.slots())
-      poisonBuffer(buffer, slot);
+  bool isBackward = programOfRank.blocks(entry.block()).action() == plan::Block::BACKWARD;
+  if (isBackward && !context.registers.empty()) {
+    int64_t slot = context.registers[0].slot;
+    for (const plan::Buffer *buffer : diesInBackward)
+      if (slot < buffer->slots())
+        poisonBuffer(*buffer, slot);
+  }
+  for (const plan::Message *message : blocks[entry.block()].handedOn)
+    poisonBuffer(programOfRank.buffers(message->value().buffer()),
+                 context.registers[message->value().register_()].slot);
 }
 
 } // namespace shardc::rt

@@ -59,8 +59,9 @@ public:
 private:
   struct PreparedBlock {
     std::vector<std::unique_ptr<Instruction>> instructions;
-    std::vector<const plan::Buffer *> scratch; // to poison when a run begins
-    int64_t firstNumber = 0;                   // of its instructions, in the program
+    std::vector<const plan::Buffer *> scratch;   // to poison when a run begins
+    std::vector<const plan::Message *> handedOn; // stashed gradients that it sends: dead when they are sent
+    int64_t firstNumber = 0;                     // of its instructions, in the program
   };
 
   RankExecutor(const SharedState &shared, int64_t rank, Communicator &communicator);
@@ -71,6 +72,7 @@ private:
   Status runEntry(size_t entry);
   Status describeFailure(Status status, const plan::ScheduleEntry &entry, size_t instruction) const;
   void poisonBuffer(const plan::Buffer &buffer, int64_t slot);
+  void preparePoison();
   void poisonAtStepStart();
   void poisonAfter(const plan::ScheduleEntry &entry);
 
@@ -84,6 +86,7 @@ private:
   RunContext context;
   std::vector<PreparedBlock> blocks;
   std::vector<std::vector<SlotRegister>> registers; // by schedule entry
+  std::vector<const plan::Buffer *> diesInBackward; // stash whose slot ends with the backward of its micro-batch
 };
 
 } // namespace shardc::rt

@@ -12,6 +12,13 @@ Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
     : loaded(plan), options(options), mesh(plan.plan.mesh()), world(plan.plan) {
   executors.resize(mesh.ranks());
   statuses.resize(mesh.ranks());
+  int pp = mesh.axisIndex("pp");
+  for (int64_t stage = 0; stage < mesh.axisSize("pp"); ++stage) {
+    Coordinates at(mesh.axes(), 0);
+    if (pp >= 0)
+      at[pp] = stage;
+    firstRanks.push_back(mesh.rank(at));
+  }
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset &dataset,
@@ -69,12 +76,8 @@ void Trainer::readOutputs(StepReport &report) const {
     if (!field)
       field = value;
   };
-  int pp = mesh.axisIndex("pp");
-  for (int64_t stage = 0; stage < mesh.axisSize("pp"); ++stage) {
-    Coordinates at(mesh.axes(), 0);
-    if (pp >= 0)
-      at[pp] = stage;
-    const RankExecutor &executor = *executors[mesh.rank(at)];
+  for (int64_t rank : firstRanks) {
+    const RankExecutor &executor = *executors[rank];
     for (const plan::Output &output : executor.program().outputs()) {
       double value = executor.readOutput(output);
       if (output.name() == "loss")

@@ -77,6 +77,7 @@ private:
   std::optional<SharedState> shared;
   LocalWorld world;
   std::vector<std::unique_ptr<RankExecutor>> executors;
+  std::vector<int64_t> firstRanks; // of each stage
   int64_t nextStep = 0;
   bool broken = false;
   StepReport lastReport;

@@ -88,7 +88,7 @@ Result<plan::Plan> parsePlan(std::string_view bytes, const std::string &path) {
   return plan;
 }
 
-Result<LoadedPlan> readPlanFolder(const std::string &folder) {
+Result<LoadedPlan> openPlanFolder(const std::string &folder) {
   struct stat info;
   if (stat(folder.c_str(), &info) != 0)
     return Status(StatusKind::NotFound, fmt::format("plan '{}': no such folder", folder),
@@ -99,8 +99,13 @@ Result<LoadedPlan> readPlanFolder(const std::string &folder) {
     return Status(bytes.status().kind(), fmt::format("plan '{}': no readable {} in it", folder, kPlanFile),
                   bytes.status().message());
   SHARDRT_ASSIGN(plan::Plan plan, parsePlan(*bytes, path));
-  SHARDRT_RETURN_IF_ERROR(checkPlan(plan));
   return LoadedPlan{folder, std::move(plan)};
+}
+
+Result<LoadedPlan> readPlanFolder(const std::string &folder) {
+  SHARDRT_ASSIGN(LoadedPlan loaded, openPlanFolder(folder));
+  SHARDRT_RETURN_IF_ERROR(checkPlan(loaded.plan));
+  return loaded;
 }
 
 Result<LoadedPlan> loadPlan(const std::string &folder) {

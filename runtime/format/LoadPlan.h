@@ -34,8 +34,11 @@ struct LoadedPlan {
   plan::Plan plan;
 };
 
-/// Reads plan.pb of a folder and checks it: version and checksum, and that every index in it is in range
-/// (CheckPlan.h). Enough for tools that only look at plans.
+/// Reads plan.pb of a folder and checks version and checksum, not what it says: nothing may be indexed by it yet. For
+/// the verifier, which explains more.
+Result<LoadedPlan> openPlanFolder(const std::string &folder);
+
+/// openPlanFolder, and checks that every index in the plan is in range (CheckPlan.h).
 Result<LoadedPlan> readPlanFolder(const std::string &folder);
 
 /// readPlanFolder, and checks that kernels.so is the plan's and that this CPU has the features it uses.

@@ -1,32 +1,46 @@
 // plan-fault FAULT PLAN.pb OUT.pb: writes a plan with a fault planted. For tests only: what must be refused is made
-// with it. Without arguments it lists the faults, with the labels that the verifier must give them.
+// with it. FAULT "none" copies the plan; PLAN "synthetic" is a plan made by hand (1F1B; "synthetic-gpipe": GPipe).
+// Without arguments it lists the faults, with the labels that the verifier must give them.
 #include "Faults.h"
+#include "SyntheticPlan.h"
 #include "runtime/base/File.h"
 #include "runtime/format/LoadPlan.h"
 
 #include <cstdio>
+#include <string_view>
 
-using namespace shardc::rt;
+namespace shardc::rt::test {
+namespace {
 
-static int fail(const std::string &text) {
+int fail(const std::string &text) {
   std::fputs(text.c_str(), stderr);
   return 1;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 4) {
-    for (const test::Fault &fault : test::faults())
-      std::printf("%s [%s]: %s\n", fault.name, fault.label, fault.summary);
-    return argc == 1 ? 0 : 1;
-  }
-  Result<std::string> bytes = readFile(argv[2]);
-  if (!bytes.isOk())
-    return fail(bytes.status().render());
-  Result<shardc::plan::Plan> plan = parsePlan(*bytes, argv[2]);
+Result<plan::Plan> readPlan(const std::string &path) {
+  if (path.starts_with("synthetic"))
+    return makeSyntheticPlan({.pp = 2, .microBatches = 4, .gpipe = path == "synthetic-gpipe", .repetitions = 2});
+  SHARDRT_ASSIGN(std::string bytes, readFile(path));
+  return parsePlan(bytes, path);
+}
+
+int run(const std::string &fault, const std::string &from, const std::string &to) {
+  Result<plan::Plan> plan = readPlan(from);
   if (!plan.isOk())
     return fail(plan.status().render());
-  if (!shardc::rt::test::plantFault(*plan, argv[1]))
+  if (fault != "none" && !plantFault(*plan, fault))
     return fail("error: no such fault, or no place for it\n");
-  Status written = writeFile(argv[3], serializePlan(*plan));
+  Status written = writeFile(to, serializePlan(*plan));
   return written.isOk() ? 0 : fail(written.render());
+}
+
+} // namespace
+} // namespace shardc::rt::test
+
+int main(int argc, char **argv) {
+  if (argc == 4)
+    return shardc::rt::test::run(argv[1], argv[2], argv[3]);
+  for (const shardc::rt::test::Fault &fault : shardc::rt::test::faults())
+    std::printf("%s [%s]: %s\n", fault.name, fault.label, fault.summary);
+  return argc == 1 ? 0 : 1;
 }

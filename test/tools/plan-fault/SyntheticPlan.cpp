@@ -163,12 +163,22 @@ private:
     result.set_partial_sum(ref.sum);
   }
 
+  /// Forward ops are numbered through all stages; gradients have their op's number, the update has none.
+  int64_t originOf(std::string node) {
+    if (block->action() == plan::Block::UPDATE || block->action() == plan::Block::COMMUNICATE)
+      return -1;
+    if (node.starts_with("gradient of "))
+      node = node.substr(12);
+    return origins.emplace(node, p * 1000 + int64_t(origins.size())).first->second;
+  }
+  std::map<std::string, int64_t> origins;
+
   plan::Instruction &instruction(const std::string &node, uint32_t stream = 0) {
     plan::Instruction &result = *block->add_instructions();
     result.set_stream(stream);
     result.set_records(-1);
     result.set_node(node);
-    result.set_origin(-1);
+    result.set_origin(originOf(node));
     return result;
   }
 

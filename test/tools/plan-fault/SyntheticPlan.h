@@ -6,8 +6,8 @@
 // tied stages, and over all ranks. The kernels do not exist: such a plan can be verified, not run.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
-#ifndef SHARDC_TEST_UNIT_RUNTIME_SYNTHETICPLAN_H
-#define SHARDC_TEST_UNIT_RUNTIME_SYNTHETICPLAN_H
+#ifndef SHARDC_TEST_TOOLS_PLANFAULT_SYNTHETICPLAN_H
+#define SHARDC_TEST_TOOLS_PLANFAULT_SYNTHETICPLAN_H
 
 #include "runtime/format/plan.pb.h"
 

@@ -40,7 +40,7 @@ LogicalResult checkLosses(func::FuncOp function) {
       return function.emitError("'forward' has no result with ") << nn::kLossAttr << " = \"" << kind << "\"";
     if (!isFloatScalar(loss))
       return function.emitError("the ") << kind << " of the loss has type " << loss.getType()
-                                        << ", expected a float scalar [train-67]";
+                                        << ", expected a float scalar [training-67]";
   }
   return success();
 }
@@ -117,13 +117,13 @@ struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradient
   LogicalResult differentiate(func::FuncOp function) {
     SmallVector<BlockArgument> parameters = findTrainable(function);
     if (parameters.empty())
-      return function.emitError("no parameter is trainable [train-69]");
+      return function.emitError("no parameter is trainable [training-69]");
     Block &block = function.getBody().front();
     assignOrigins(block);
     ReverseMode reverse(block, parameters);
     Value sum = findLoss(function, "sum");
     if (!sum.getDefiningOp() || !reverse.isActive(sum))
-      return function.emitError("the loss depends on no trainable parameter [train-68]");
+      return function.emitError("the loss depends on no trainable parameter [training-68]");
     reverse.seed(sum, 1 / recordSeed(function));
     if (failed(reverse.run()))
       return failure();
@@ -152,7 +152,7 @@ struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradient
       Value gradient = reverse.getGradient(parameter);
       if (!gradient) {
         InFlightDiagnostic diagnostic = function.emitError("parameter ")
-                                        << name << " is trainable, but does not reach the loss [train-71]";
+                                        << name << " is trainable, but does not reach the loss [training-71]";
         diagnostic.attachNote()
             << "every way from it to the loss ends at an op that is constant between steps, such as "
                "a comparison or a rounding";

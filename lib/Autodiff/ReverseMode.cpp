@@ -121,7 +121,7 @@ LogicalResult ReverseMode::checkDifferentiable(Operation *op, ArrayRef<Value> co
   if (!differentiable) {
     InFlightDiagnostic diagnostic = op->emitError() << "node " << describe(op) << ": '" << op->getName()
                                                     << "' has no gradient, but lies between a trainable parameter and "
-                                                       "the loss [train-70]";
+                                                       "the loss [training-70]";
     attachPath(diagnostic, op);
     return diagnostic;
   }
@@ -129,7 +129,7 @@ LogicalResult ReverseMode::checkDifferentiable(Operation *op, ArrayRef<Value> co
     if (cotangent && !differentiable.isDifferentiableResult(index)) {
       InFlightDiagnostic diagnostic = op->emitError()
                                       << "node " << describe(op) << ": result " << index << " of '" << op->getName()
-                                      << "' has no gradient, but the loss depends on it [train-73]";
+                                      << "' has no gradient, but the loss depends on it [training-73]";
       attachPath(diagnostic, op);
       return diagnostic;
     }

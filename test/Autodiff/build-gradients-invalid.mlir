@@ -13,7 +13,7 @@ func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = tr
 
 // -----
 
-// expected-error @below {{the sum of the loss has type 'tensor<4xf32>', expected a float scalar [train-67]}}
+// expected-error @below {{the sum of the loss has type 'tensor<4xf32>', expected a float scalar [training-67]}}
 func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = true}})
     -> (tensor<4xf32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}) {
   %0 = nn.exp %w : tensor<4xf32>
@@ -23,7 +23,7 @@ func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = tr
 
 // -----
 
-// expected-error @below {{the loss depends on no trainable parameter [train-68]}}
+// expected-error @below {{the loss depends on no trainable parameter [training-68]}}
 func.func @forward(%x: tensor<4xf32> {nn.input = "x"}, %w: tensor<4xf32> {nn.parameter = {name = "w", trainable = true}})
     -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}) {
   %0 = nn.reduce sum, %x dims [0] : tensor<4xf32> -> tensor<f32>
@@ -33,7 +33,7 @@ func.func @forward(%x: tensor<4xf32> {nn.input = "x"}, %w: tensor<4xf32> {nn.par
 
 // -----
 
-// expected-error @below {{no parameter is trainable [train-69]}}
+// expected-error @below {{no parameter is trainable [training-69]}}
 func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = false}})
     -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}) {
   %0 = nn.reduce sum, %w dims [0] : tensor<4xf32> -> tensor<f32>
@@ -46,7 +46,7 @@ func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = fa
 func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = true}})
     -> (tensor<f64> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}) {
   %0 = nn.exp %w : tensor<4xf32> loc("first")
-  // expected-error @below {{node 'nn.block_sum_squares': 'nn.block_sum_squares' has no gradient, but lies between a trainable parameter and the loss [train-70]}}
+  // expected-error @below {{node 'nn.block_sum_squares': 'nn.block_sum_squares' has no gradient, but lies between a trainable parameter and the loss [training-70]}}
   // expected-note @below {{path: parameter 'w' -> 'first' -> 'nn.block_sum_squares'}}
   %1 = nn.block_sum_squares %0 block 4 : tensor<4xf32> -> tensor<1xf64>
   %2 = nn.reduce sum, %1 dims [0] : tensor<1xf64> -> tensor<f64>
@@ -56,7 +56,7 @@ func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = tr
 
 // -----
 
-// expected-error @below {{parameter "v" is trainable, but does not reach the loss [train-71]}}
+// expected-error @below {{parameter "v" is trainable, but does not reach the loss [training-71]}}
 // expected-note @below {{every way from it to the loss ends at an op that is constant between steps}}
 func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = true}},
                    %v: tensor<4xf32> {nn.parameter = {name = "v", trainable = true}})
@@ -72,7 +72,7 @@ func.func @forward(%w: tensor<4xf32> {nn.parameter = {name = "w", trainable = tr
 
 func.func @forward(%w: tensor<2x4xf32> {nn.parameter = {name = "w", trainable = true}})
     -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}) {
-  // expected-error @below {{result 2 of 'nn.norm' has no gradient, but the loss depends on it [train-73]}}
+  // expected-error @below {{result 2 of 'nn.norm' has no gradient, but the loss depends on it [training-73]}}
   // expected-note @below {{path: parameter 'w' -> 'nn.norm'}}
   %y, %m, %r = nn.norm layer, %w axis 1 epsilon 1.0e-05 : tensor<2x4xf32>, tensor<2xf32>
   %0 = nn.reduce sum, %r dims [0] : tensor<2xf32> -> tensor<f32>

@@ -20,9 +20,9 @@ def BuildGradientsPass : Pass<"autodiff-build-gradients", "::mlir::ModuleOp"> {
     pads that tile the value (it was split), one `nn.concat` stands for their sum. Ops that nothing needs are dropped.
     Forward ops are numbered (`nn.origin`) unless the importer did it.
 
-    Errors: no gradient of an op between a parameter and the loss [train-70], a trainable parameter that does not reach
-    the loss [train-71] or none that does [train-68], a statistic of a norm or a loss used on the way [train-73], none
-    trainable [train-69], a loss that is no float scalar [train-67].
+    Errors: no gradient of an op between a parameter and the loss [training-70], a trainable parameter that does not reach
+    the loss [training-71] or none that does [training-68], a statistic of a norm or a loss used on the way [training-73], none
+    trainable [training-69], a loss that is no float scalar [training-67].
   }];
 }
 

@@ -29,6 +29,8 @@ namespace shardc::dist {
 inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
 inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
 inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
+/// Between annotation and partitioning, on an op: where it takes its operands, an array with one sharding an operand.
+inline constexpr llvm::StringLiteral kOperandShardingsAttr = "dist.operand_shardings";
 
 /// The sharding of a value from `dist.shardings` of its op or `dist.sharding` of the function argument; null where
 /// there is none.

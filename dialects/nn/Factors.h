@@ -12,8 +12,8 @@
 //   Reduction   the factor is in operands only: every rank has a summand (or candidate) of the result
 //   Combined    the op's local form combines over the axis itself (a softmax): results are complete, at the price of
 //               all-reducing getCombinedElements()
-//   Blocked     the op mixes elements along it: it must be whole on every rank. A part that stands on one side only
-//               (the blocks that a slice picks from) is never split at all
+//   Blocked     the op mixes elements along it: it must be whole on every rank
+//   Cut         the op picks from, or puts together, the blocks along it: nobody splits it anywhere
 //
 // A value may also be *partial* over an axis: a summand that is yet to be combined. Partial sums pass only through ops
 // that are linear (getLinearOperands).
@@ -28,7 +28,7 @@
 
 namespace shardc::nn {
 
-enum class FactorKind { Parallel, Reduction, Combined, Blocked };
+enum class FactorKind { Parallel, Reduction, Combined, Blocked, Cut };
 
 /// Where a factor is in one tensor; dim is -1 where it does not appear.
 struct FactorPart {

@@ -69,7 +69,7 @@ struct Run {
 };
 
 /// Emits the factors of one pair of runs with equal products: a part for each step between neighbouring boundaries of
-/// either side; Blocked where a boundary of one side falls into an element block of the other.
+/// either side; Cut where a boundary of one side falls into an element block of the other.
 void addRunFactors(FactorList &list, ArrayRef<int64_t> from, Run fromRun, ArrayRef<int64_t> to, Run toRun) {
   int64_t fromDim = fromRun.last - 1, toDim = toRun.last - 1;
   int64_t fromInner = 1, toInner = 1;
@@ -79,10 +79,10 @@ void addRunFactors(FactorList &list, ArrayRef<int64_t> from, Run fromRun, ArrayR
     // One of the two must be used up, or else the boundaries do not nest.
     if (size != std::min(fromRest, toRest)) {
       for (int64_t dim = fromRun.first; dim <= fromDim; ++dim)
-        list.add(dim == fromDim ? fromRest : from[dim], FactorKind::Blocked)
+        list.add(dim == fromDim ? fromRest : from[dim], FactorKind::Cut)
             .inOperand(0, dim, dim == fromDim ? fromInner : 1);
       for (int64_t dim = toRun.first; dim <= toDim; ++dim)
-        list.add(dim == toDim ? toRest : to[dim], FactorKind::Blocked).inResult(dim, dim == toDim ? toInner : 1);
+        list.add(dim == toDim ? toRest : to[dim], FactorKind::Cut).inResult(dim, dim == toDim ? toInner : 1);
       return;
     }
     list.add(size, FactorKind::Parallel).inOperand(0, fromDim, fromInner).inResult(toDim, toInner);
@@ -134,7 +134,7 @@ SmallVector<SmallVector<unsigned>> TransposeOp::getLinearOperands() { return {{0
 
 namespace {
 
-/// `share` of a global amount: positions at block boundaries scale with the local size of the dimension.
+/// The local share of a global amount: positions at block boundaries scale with the local size of the dimension.
 int64_t scale(int64_t position, int64_t local, int64_t global) { return global ? position * local / global : 0; }
 
 SmallVector<int64_t> scaleAll(ArrayRef<int64_t> positions, Type local, Type global) {
@@ -158,8 +158,8 @@ SmallVector<Factor> SliceOp::getFactors() {
     if (block > 0)
       list.add(block, FactorKind::Parallel).inOperand(0, dim).inResult(dim);
     block = std::max<int64_t>(block, 1);
-    list.add(size / block, FactorKind::Blocked).inOperand(0, dim, block);
-    list.add(to.getDimSize(dim) / block, FactorKind::Blocked).inResult(dim, block);
+    list.add(size / block, FactorKind::Cut).inOperand(0, dim, block);
+    list.add(to.getDimSize(dim) / block, FactorKind::Cut).inResult(dim, block);
   }
   return list.take();
 }
@@ -184,8 +184,8 @@ SmallVector<Factor> PadOp::getFactors() {
     if (block > 0)
       list.add(block, FactorKind::Parallel).inOperand(0, dim).inResult(dim);
     block = std::max<int64_t>(block, 1);
-    list.add(size / block, FactorKind::Blocked).inOperand(0, dim, block);
-    list.add(to.getDimSize(dim) / block, FactorKind::Blocked).inResult(dim, block);
+    list.add(size / block, FactorKind::Cut).inOperand(0, dim, block);
+    list.add(to.getDimSize(dim) / block, FactorKind::Cut).inResult(dim, block);
   }
   return list.take();
 }
@@ -223,9 +223,9 @@ SmallVector<Factor> ConcatOp::getFactors() {
       list.inOperand(operand, dim);
     if (dim != cut || block == 0)
       continue;
-    list.add(to.getDimSize(dim) / block, FactorKind::Blocked).inResult(dim, block);
+    list.add(to.getDimSize(dim) / block, FactorKind::Cut).inResult(dim, block);
     for (auto [operand, input] : llvm::enumerate(getInputs()))
-      list.add(getTensorType(input).getDimSize(dim) / block, FactorKind::Blocked).inOperand(operand, dim, block);
+      list.add(getTensorType(input).getDimSize(dim) / block, FactorKind::Cut).inOperand(operand, dim, block);
   }
   return list.take();
 }

@@ -3,6 +3,9 @@
 #ifndef SHARDC_SHARDING_PASSES_H
 #define SHARDC_SHARDING_PASSES_H
 
+#include "dialects/nn/NN.h"
+
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace shardc::sharding {

@@ -69,20 +69,23 @@ std::string serializePlan(plan::Plan plan) {
 }
 
 Result<plan::Plan> parsePlan(std::string_view bytes, const std::string &path) {
+  if (bytes.empty())
+    return corrupt(path, "the file is empty");
+  if (!hasChecksum(bytes))
+    return corrupt(path, "is truncated, or no plan at all");
+  // Before parsing, since protobuf has messages of its own for damaged bytes. Every version ends with the checksum.
+  uint64_t checksum;
+  std::memcpy(&checksum, bytes.data() + bytes.size() - sizeof(checksum), sizeof(checksum));
+  if (checksum != xxHash64(bytes.substr(0, bytes.size() - kChecksumBytes)))
+    return corrupt(path, "is truncated or damaged (its checksum differs)");
   plan::Plan plan;
-  bool parsed = plan.ParseFromArray(bytes.data(), bytes.size());
-  // A newer version is told before anything else, since it may have other rules; it must be a plan for that, though.
-  if (parsed && plan.format_version() > kPlanFormatVersion)
+  if (!plan.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return corrupt(path, "is no plan");
+  if (plan.format_version() > kPlanFormatVersion)
     return Status(StatusKind::Unsupported,
                   fmt::format("plan '{}': format version {}, expected at most {}", path, plan.format_version(),
                               kPlanFormatVersion),
                   "use the shardrun that belongs to the shardc that made the plan");
-  if (bytes.empty())
-    return corrupt(path, "the file is empty");
-  if (!parsed || !hasChecksum(bytes))
-    return corrupt(path, "is truncated, or no plan at all");
-  if (plan.checksum() != xxHash64(bytes.substr(0, bytes.size() - kChecksumBytes)))
-    return corrupt(path, "is damaged (its checksum differs)");
   if (plan.format_version() != kPlanFormatVersion)
     return corrupt(path, "has no format version");
   return plan;

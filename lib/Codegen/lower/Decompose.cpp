@@ -175,8 +175,11 @@ SmallVector<Value> decomposeScatterAdd(TensorBuilder &b, nn::ScatterAddOp op) {
   return {b.transpose(sum, nn::invertPermutation(permutation))};
 }
 
-/// A reshape that only adds dimensions of size 1 is a broadcast.
+/// A reshape that only adds dimensions of size 1 is a broadcast, which fuses with elementwise users; for others it
+/// stays a view.
 SmallVector<Value> decomposeReshape(TensorBuilder &b, nn::ReshapeOp op) {
+  if (llvm::none_of(op->getUsers(), [](Operation *user) { return isa<nn::FusibleOpInterface>(user); }))
+    return {};
   ArrayRef<int64_t> from = getShape(op.getInput()), to = cast<RankedTensorType>(op.getType()).getShape();
   if (from.size() >= to.size())
     return {};

@@ -3,9 +3,7 @@
 
 #include "shardc/Codegen/Passes.h"
 
-#include "mlir/IR/OperationSupport.h"
-
-#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace shardc::codegen {
 #define GEN_PASS_DEF_DEDUPKERNELSPASS
@@ -25,7 +23,7 @@ std::string getText(exec::KernelDefOp kernel) {
   copy->walk([](Operation *op) { op->removeAttr(nn::kOriginAttr); });
   std::string text;
   llvm::raw_string_ostream stream(text);
-  copy->print(stream, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(-1));
+  copy->print(stream, OpPrintingFlags().useLocalScope());
   copy->erase();
   return text;
 }

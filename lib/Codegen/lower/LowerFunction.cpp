@@ -92,8 +92,10 @@ private:
     for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       requestPlace(value, getWhole(getBuffer(function.getResultAttr(index, exec::kBindAttr))));
     for (Operation &op : llvm::reverse(body.without_terminator())) {
-      if (isView(&op))
+      if (isView(&op)) {
+        placeForReshape(&op);
         continue;
+      }
       for (Value result : op.getResults())
         if (!places.contains(result))
           places[result] = addScratch(getTensorType(result), op.getLoc());
@@ -119,6 +121,29 @@ private:
     }
   }
 
+  /// Where strides do not express a reshape of a transposed value, the value is computed the way round that lets them,
+  /// such as the heads of attention, which end side by side.
+  void placeForReshape(Operation *view) {
+    if (!isa<nn::ReshapeOp>(view))
+      return;
+    SmallVector<Operation *> chain;
+    Value root = view->getResult(0);
+    while (root.getDefiningOp() && isView(root.getDefiningOp())) {
+      chain.push_back(root.getDefiningOp());
+      root = root.getDefiningOp()->getOperand(0);
+    }
+    if (places.contains(root))
+      return;
+    MemRefType type = getDenseType(getTensorType(root));
+    for (Operation *op : llvm::reverse(chain))
+      type = type ? applyView(op, type) : type;
+    if (type)
+      return;
+    Place dense = addScratch(getTensorType(view->getResult(0)), view->getLoc());
+    if (!requestPlace(view->getResult(0), dense))
+      dense.buffer.erase();
+  }
+
   /// The part of a concat's result that input `index` becomes.
   Place getPiece(nn::ConcatOp concat, int index) {
     Place whole = places.at(concat.getResult());
@@ -130,19 +155,20 @@ private:
     return {whole.buffer, sliceView(whole.view, starts, sizes, steps)};
   }
 
-  /// Lets `value` be computed in `place` where it has none yet and that is possible.
-  void requestPlace(Value value, Place place) {
+  /// Lets `value` be computed in `place` where it has none yet and that is possible; returns whether it will be.
+  bool requestPlace(Value value, Place place) {
     while (value.getDefiningOp() && isView(value.getDefiningOp()) && place.view) {
       place.view = invertView(value.getDefiningOp(), place.view);
       value = value.getDefiningOp()->getOperand(0);
     }
     auto result = dyn_cast<OpResult>(value);
     if (!result || !place.view || places.contains(value))
-      return;
+      return false;
     bool needsDense = isa_and_present<dist::DistDialect>(result.getOwner()->getDialect());
     if ((needsDense && !isDense(place.view)) || !isOldValueFree(result, place))
-      return;
+      return false;
     places[value] = place;
+    return true;
   }
 
   /// Whether computing `result` in `place` leaves alone the old value of a bound buffer as long as anyone reads it.

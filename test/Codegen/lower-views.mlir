@@ -71,12 +71,12 @@ func.func @pp0_backward_first(%a: tensor<2x16x8xf32> {exec.bind = #exec.bind<sta
 // CHECK: exec.kernel_def @[[FILL:k[0-9]+]] row domain [6] items 1
 // CHECK: exec.program @pp0
 // CHECK: exec.block @forward
+// CHECK: exec.kernel @[[FILL]] reads() writes
+// CHECK: exec.copy %{{.*}} to %{{.*}} : memref<4xf32> to memref<4xf32, strided<[1], offset: 1>>
 // CHECK: %[[T:.*]] = exec.view %{{.*}} : memref<2x3xf32> -> memref<3x2xf32, strided<[1, 3]>>
 // CHECK: exec.copy %[[T]] to %[[D:.*]] {
 // CHECK: %[[R:.*]] = exec.view %[[D]] : memref<3x2xf32> -> memref<6xf32>
 // CHECK: exec.copy %[[R]] to
-// CHECK: exec.kernel @{{.*}} reads() writes
-// CHECK: exec.copy %{{.*}} to %{{.*}} : memref<4xf32> to memref<4xf32, strided<[1], offset: 1>>
 module attributes {pipe.schedule = [[#exec.action<forward 0 slot 0>]]} {
 func.func @pp0_forward(%x: tensor<2x3xf32> {exec.bind = #exec.bind<stash "x">},
                        %z: tensor<4xf32> {exec.bind = #exec.bind<stash "z">})
@@ -93,9 +93,9 @@ func.func @pp0_forward(%x: tensor<2x3xf32> {exec.bind = #exec.bind<stash "x">},
 // A parameter that something reads after its new value is ready is not overwritten in place.
 // CHECK-LABEL: exec.program @pp0
 // CHECK: %[[W:.*]] = exec.buffer "w" parameter
-// CHECK: %[[S:.*]] = exec.buffer "update/0" scratch
+// CHECK: %[[S:.*]] = exec.buffer "update/1" scratch
 // CHECK: exec.block @update
-// CHECK: exec.kernel @{{.*}} reads(%[[W]] {{.*}}writes(%[[S]]
+// CHECK: exec.kernel @{{.*}} reads(%[[W]] : {{.*}}writes(%[[S]]
 // CHECK: exec.kernel @{{.*}} reads(%{{.*}}
 // CHECK: exec.copy %[[S]] to %[[W]]
 module attributes {dist.mesh = #dist.mesh<[<"dp" = 2>]>, pipe.schedule = [[#exec.action<update 0 slot 0>]]} {

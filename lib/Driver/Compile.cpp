@@ -78,7 +78,8 @@ DictionaryAttr getTraining(MLIRContext *context, const Options &options) {
 
 } // namespace
 
-LogicalResult shardc::driver::compile(MLIRContext &context, const Options &options, llvm::raw_ostream &out) {
+LogicalResult shardc::driver::compile(MLIRContext &context, const Options &options, llvm::raw_ostream &out,
+                                        const PhaseHook &hook) {
   if (std::optional<OptionError> error = checkOptions(options)) {
     InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(&context), error->message);
     if (!error->note.empty())
@@ -99,7 +100,7 @@ LogicalResult shardc::driver::compile(MLIRContext &context, const Options &optio
 
   PassManager passes(&context);
   passes.enableVerifier(true);
-  addPasses(passes, options.emit);
+  addPasses(passes, options.emit, hook);
   if (failed(passes.run(module)))
     return failure();
   if (options.emit != Emit::Plan) {

@@ -15,8 +15,14 @@
 using namespace mlir;
 using namespace shardc;
 
-void shardc::driver::addPasses(OpPassManager &passes, Emit last) {
-  if (last == Emit::Import)
+void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook &hook) {
+  // Closes a phase; says whether it was the last one asked for.
+  auto isDone = [&](Emit phase) {
+    if (hook)
+      hook(phase, passes);
+    return last == phase;
+  };
+  if (isDone(Emit::Import))
     return;
 
   // Differentiation comes before sharding, on the global graph: what it emits is ordinary nn, so that sharding decides
@@ -25,13 +31,13 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last) {
   passes.addPass(autodiff::createBuildUpdatePass());
   // Common subexpressions go now: later, the same op may stand on two stages.
   passes.addPass(createCSEPass());
-  if (last == Emit::NN)
+  if (isDone(Emit::NN))
     return;
 
   passes.addPass(sharding::createAnnotatePass());
   passes.addPass(sharding::createPartitionPass());
   passes.addPass(createCSEPass());
-  if (last == Emit::Sharded)
+  if (isDone(Emit::Sharded))
     return;
 
   // The last place where one function has all parameters and inputs.
@@ -43,6 +49,11 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last) {
   passes.addPass(pipeline::createOutlineStagesPass());
   // Needs to know which stages have a gradient, and over which axes it is partial.
   passes.addPass(pipeline::createReduceStepPass());
-  if (last == Emit::Pipelined)
+  if (isDone(Emit::Pipelined))
     return;
+
+  // Placement needs streams and events: lifetimes follow happens-before.
+  passes.addPass(memory::createReuseInPlacePass());
+  passes.addPass(memory::createPlaceBuffersPass());
+  isDone(Emit::Exec);
 }

@@ -4,6 +4,7 @@
 #define SHARDC_DRIVER_COMPILE_H
 
 #include "shardc/Driver/Options.h"
+#include "shardc/Driver/Pipelines.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -13,7 +14,8 @@ namespace shardc::driver {
 
 /// Compiles as the options say: prints the module to `out` where they ask for IR, else writes the plan folder. Errors
 /// go through the context's diagnostics; nothing is left behind after one.
-llvm::LogicalResult compile(mlir::MLIRContext &context, const Options &options, llvm::raw_ostream &out);
+llvm::LogicalResult compile(mlir::MLIRContext &context, const Options &options, llvm::raw_ostream &out,
+                            const PhaseHook &hook = {});
 
 } // namespace shardc::driver
 

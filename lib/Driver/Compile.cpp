@@ -79,7 +79,7 @@ DictionaryAttr getTraining(MLIRContext *context, const Options &options) {
 } // namespace
 
 LogicalResult shardc::driver::compile(MLIRContext &context, const Options &options, llvm::raw_ostream &out,
-                                        const PhaseHook &hook) {
+                                      const PhaseHook &hook) {
   if (std::optional<OptionError> error = checkOptions(options)) {
     InFlightDiagnostic diagnostic = emitError(UnknownLoc::get(&context), error->message);
     if (!error->note.empty())

@@ -116,7 +116,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
   if (!partial)
     return emitError(loc) << "output '" << folder << "': cannot be made [output-folder]";
 
-  codegen::CpuTarget target = targetCpu.empty() ? codegen::getHostTarget() : codegen::getCpuTarget(targetCpu);
+  codegen::CpuTarget target = targetCpu.empty() ? codegen::getHostTarget() : codegen::CpuTarget{targetCpu, {}};
   std::string kernels = partial.getFile(rt::kKernelsFile);
   if (failed(codegen::emitCpuKernels(module, target, kernels)))
     return failure();
@@ -129,7 +129,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
     return failure();
   plan.mutable_target()->set_kind("cpu");
   plan.mutable_target()->set_cpu(target.cpu);
-  for (const std::string &feature : target.features)
+  for (const std::string &feature : codegen::getRequiredFeatures(target))
     plan.mutable_target()->add_features(feature);
   plan.set_kernels_checksum(rt::xxHash64((*object)->getBuffer()));
   if (rt::Status status = rt::verifyPlan(plan); !status.isOk())

@@ -11,7 +11,8 @@
 
 namespace shardc::driver {
 
-/// Called after the passes of each phase, with what `--emit` calls the phase; may add passes. Tests plant faults with it.
+/// Called after the passes of each phase, with what `--emit` calls the phase; may add passes. Tests plant faults with
+/// it.
 using PhaseHook = std::function<void(Emit phase, mlir::OpPassManager &passes)>;
 
 /// Adds the passes between import and emission, up to what `last` prints (everything for Emit::Plan).

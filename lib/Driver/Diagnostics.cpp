@@ -1,7 +1,7 @@
 //===-- Diagnostics.cpp - how shardc talks to its user
 //----------------------------------------------------------------===//
 
-#include "Diagnostics.h"
+#include "shardc/Driver/Diagnostics.h"
 
 #include "mlir/IR/Location.h"
 

@@ -1,7 +1,7 @@
 //===-- Diagnostics.h - how shardc talks to its user
 //------------------------------------------------------------------===//
-#ifndef SHARDC_TOOLS_SHARDC_DIAGNOSTICS_H
-#define SHARDC_TOOLS_SHARDC_DIAGNOSTICS_H
+#ifndef SHARDC_DRIVER_DIAGNOSTICS_H
+#define SHARDC_DRIVER_DIAGNOSTICS_H
 
 #include "shardc/Driver/Options.h"
 

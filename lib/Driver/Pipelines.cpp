@@ -10,6 +10,7 @@
 #include "shardc/Plan/Passes.h"
 #include "shardc/Sharding/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -44,13 +45,23 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook
   passes.addPass(plan::createCollectModelPass());
   passes.addPass(pipeline::createAssignSchedulePass());
   passes.addPass(pipeline::createCutStagesPass());
-  // What is computed again is decided on the joint graph, where forward and backward of a stage still meet.
+  // Marks on the joint graph what is kept and what is computed again; outlining then only follows the marks.
   passes.addPass(pipeline::createRecomputePass());
   passes.addPass(pipeline::createOutlineStagesPass());
-  // Needs to know which stages have a gradient, and over which axes it is partial.
   passes.addPass(pipeline::createReduceStepPass());
   if (isDone(Emit::Pipelined))
     return;
+
+  // Softmax, norms and losses become elementwise ops and reductions before fusion, which puts them into one kernel
+  // again.
+  passes.addNestedPass<func::FuncOp>(codegen::createDecomposePass());
+  passes.addNestedPass<func::FuncOp>(createCSEPass());
+  // Library calls take what they can express (views, accumulation) before fusion takes the rest.
+  passes.addNestedPass<func::FuncOp>(codegen::createSelectCallsPass());
+  passes.addNestedPass<func::FuncOp>(codegen::createFusePass());
+  passes.addPass(codegen::createLowerToExecPass());
+  passes.addPass(codegen::createDedupKernelsPass());
+  passes.addPass(codegen::createAssignStreamsPass());
 
   // Placement needs streams and events: lifetimes follow happens-before.
   passes.addPass(memory::createReuseInPlacePass());

@@ -47,20 +47,20 @@ int shardc::driver::runShardc(int argc, char **argv, const PhaseHook &hook) {
   Options o;
 
   cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::Required);
-  auto integer = [](const char *name, const char *text, int64_t &target, cl::OptionCategory &category) {
+  auto integer = [](StringRef name, const char *text, int64_t &target, cl::OptionCategory &category) {
     return std::make_unique<cl::opt<int64_t, true>>(name, cl::desc(text), cl::value_desc("N"), cl::location(target),
                                                     cl::init(target), cl::cat(category));
   };
-  auto real = [](const char *name, const char *text, double &target, cl::OptionCategory &category) {
+  auto real = [](StringRef name, const char *text, double &target, cl::OptionCategory &category) {
     return std::make_unique<cl::opt<double, true>>(name, cl::desc(text), cl::value_desc("X"), cl::location(target),
                                                    cl::init(target), cl::cat(category));
   };
-  auto word = [](const char *name, const char *text, const char *values, std::string &target,
+  auto word = [](StringRef name, const char *text, const char *values, std::string &target,
                  cl::OptionCategory &category) {
     return std::make_unique<cl::opt<std::string, true>>(name, cl::desc(text), cl::value_desc(values),
                                                         cl::location(target), cl::init(target), cl::cat(category));
   };
-  auto globs = [](const char *name, const char *text) {
+  auto globs = [](StringRef name, const char *text) {
     return std::make_unique<cl::list<std::string>>(name, cl::desc(text), cl::value_desc("GLOB"),
                                                    cl::cat(modelCategory));
   };

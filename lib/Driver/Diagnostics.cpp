@@ -3,6 +3,7 @@
 
 #include "shardc/Driver/Diagnostics.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include "llvm/Support/ErrorHandling.h"

@@ -85,6 +85,8 @@ template <typename T> void reduceShareOfType(Calls calls, int64_t member) {
 void gatherShare(Calls calls, int64_t member) {
   int64_t bytes = calls[0]->inputElements * elementBytes(calls[0]->type);
   char *output = static_cast<char *>(calls[member]->output);
+  if (bytes == 0)
+    return; // memcpy takes no null pointers, not even for nothing
   for (const CollectiveCall *call : calls) {
     std::memcpy(output, call->input, bytes);
     output += bytes;

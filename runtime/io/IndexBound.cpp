@@ -3,15 +3,18 @@
 #include "runtime/format/Query.h"
 #include "runtime/io/Dataset.h"
 
+#include <cstring>
 #include <fmt/format.h>
 
 namespace shardc::rt {
 namespace {
 
-template <typename T> Status checkValues(const plan::Input &input, int64_t sample, const T *values) {
+template <typename T> Status checkValues(const plan::Input &input, int64_t sample, const char *values) {
   int64_t count = sampleElements(input);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t value = static_cast<int64_t>(values[i]);
+    T element; // a mapped file need not be aligned
+    std::memcpy(&element, values + i * sizeof(T), sizeof(T));
+    int64_t value = static_cast<int64_t>(element);
     if (value >= 0 && value < input.index_bound())
       continue;
     if (input.has_ignore_value() && value == input.ignore_value())
@@ -27,17 +30,18 @@ template <typename T> Status checkValues(const plan::Input &input, int64_t sampl
 } // namespace
 
 Status checkIndexBound(const plan::Input &input, int64_t sample, const void *values) {
+  const char *bytes = static_cast<const char *>(values);
   if (input.index_bound() <= 0)
     return {};
   switch (input.type()) {
   case plan::I64:
-    return checkValues(input, sample, static_cast<const int64_t *>(values));
+    return checkValues<int64_t>(input, sample, bytes);
   case plan::I32:
-    return checkValues(input, sample, static_cast<const int32_t *>(values));
+    return checkValues<int32_t>(input, sample, bytes);
   case plan::I8:
-    return checkValues(input, sample, static_cast<const int8_t *>(values));
+    return checkValues<int8_t>(input, sample, bytes);
   case plan::U8:
-    return checkValues(input, sample, static_cast<const uint8_t *>(values));
+    return checkValues<uint8_t>(input, sample, bytes);
   default:
     return {};
   }

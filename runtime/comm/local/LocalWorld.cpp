@@ -13,6 +13,7 @@ static constexpr int64_t kSmallBytes = 16 * 1024;
 
 /// A communicator of some ranks, and its collective under way.
 struct LocalWorld::Meeting {
+  std::string name; // of the communicator
   std::vector<int64_t> members;
   std::vector<const CollectiveCall *> calls; // by position
   int64_t arrived = 0;
@@ -87,8 +88,6 @@ private:
 //===-- Set-up ----------------------------------------------------------------------------------------------------===//
 
 LocalWorld::LocalWorld(const plan::Plan &plan) : mesh(plan.mesh()) {
-  for (const plan::Communicator &communicator : plan.communicators())
-    communicatorNames.push_back(communicator.name());
   for (int64_t rank = 0; rank < ranks(); ++rank) {
     sleepers.push_back(std::make_unique<Sleeper>());
     endpoints.push_back(std::make_unique<Endpoint>(*this, rank, plan.communicators_size()));
@@ -107,6 +106,7 @@ void LocalWorld::createMeetings(const plan::Plan &plan) {
         continue; // the first member makes the meeting
       meetings.push_back(std::make_unique<Meeting>());
       Meeting &meeting = *meetings.back();
+      meeting.name = plan.communicators(c).name();
       meeting.members = std::move(members);
       meeting.calls.resize(meeting.members.size());
       for (size_t position = 0; position < meeting.members.size(); ++position) {
@@ -167,8 +167,8 @@ std::string LocalWorld::describeWait(int64_t rank) const {
   const Sleeper &sleeper = *sleepers[rank];
   std::string who = mesh.describe(rank);
   if (sleeper.meeting)
-    return fmt::format("{} waits in a collective that {} of {} members have reached", who, sleeper.meeting->arrived,
-                       sleeper.meeting->members.size());
+    return fmt::format("{} waits in a collective of communicator '{}' that {} of {} members have reached", who,
+                       sleeper.meeting->name, sleeper.meeting->arrived, sleeper.meeting->members.size());
   if (!sleeper.waiting || sleeper.posted.empty())
     return who + " has finished its step";
   const MessageCall &message = *sleeper.posted.front().message;
@@ -308,7 +308,8 @@ void LocalWorld::Endpoint::moveMatched(std::unique_lock<std::mutex> &lock) {
     return;
   lock.unlock();
   for (auto [send, receive] : matched)
-    std::memcpy(receive->message->data, send->message->data, send->message->bytes);
+    if (send->message->bytes > 0)
+      std::memcpy(receive->message->data, send->message->data, send->message->bytes);
   lock.lock();
   for (auto [send, receive] : matched) {
     for (int64_t party : {send->rank, receive->rank}) {

@@ -58,7 +58,6 @@ private:
   Status checkMatch(const Posted &mine, const Posted &other) const;
 
   MeshView mesh;
-  std::vector<std::string> communicatorNames;
   std::mutex mutex;
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::map<ChannelKey, Channel> channels;

@@ -185,9 +185,12 @@ private:
       for (const auto &[stage, part] : gradient.parts)
         keep(part);
     Block &block = accumulate.getBody().front();
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-      if (op.use_empty() && !roots.contains(&op))
-        op.erase();
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty() && !roots.contains(op))
+        op->erase();
   }
 
   func::FuncOp accumulate;

@@ -54,8 +54,11 @@ public:
     pieces.push_back(place(section, value));
   }
 
+  /// A scalar that is a summand over the axes of its section.
   void appendScalar(const Section &section, Value scalar) {
-    append(section, scalar ? broadcast(toF64(scalar), {1}, {}) : Value());
+    if (scalar)
+      scalar = markPartial(broadcast(markPartial(toF64(scalar), section.axes), {1}, {}), section.axes);
+    append(section, scalar);
   }
 
   void appendSquares(const Section &section, Value gradient) {
@@ -83,9 +86,10 @@ private:
   RankedTensorType vectorType(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, builder.getF64Type()); }
 
   Value toF64(Value value) {
-    if (cast<RankedTensorType>(value.getType()).getElementType().isF64())
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getElementType().isF64())
       return value;
-    return nn::ConvertOp::create(builder, loc, vectorType(cast<RankedTensorType>(value.getType()).getShape()), value);
+    return nn::ConvertOp::create(builder, loc, vectorType(type.getShape()), value);
   }
 
   Value broadcast(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
@@ -98,10 +102,20 @@ private:
   }
 
   /// Says that a value is a summand of the vector.
-  Value markPartial(Value value) {
+  Value markPartial(Value value) { return markPartial(value, partial); }
+
+  Value markPartial(Value value, ArrayRef<dist::AxisAttr> axes) {
+    SmallVector<dist::PartialAttr> summed;
+    for (dist::AxisAttr axis : axes)
+      summed.push_back(dist::PartialAttr::get(builder.getContext(), builder.getStringAttr(axis.getName()),
+                                              dist::ReductionKind::Sum));
+    return markPartial(value, summed);
+  }
+
+  static Value markPartial(Value value, ArrayRef<dist::PartialAttr> over) {
     auto shape = cast<RankedTensorType>(value.getType()).getShape();
-    auto whole = dist::ShardingAttr::getReplicated(builder.getContext(), shape);
-    dist::setSharding(value, dist::ShardingAttr::get(builder.getContext(), whole.getDims(), partial));
+    auto whole = dist::ShardingAttr::getReplicated(value.getContext(), shape);
+    dist::setSharding(value, dist::ShardingAttr::get(value.getContext(), whole.getDims(), over));
     return value;
   }
 

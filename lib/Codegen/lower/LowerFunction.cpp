@@ -10,6 +10,7 @@
 
 #include "Program.h"
 
+#include "Partial.h"
 #include "Rewriting.h"
 #include "Strides.h"
 #include "dialects/nn/Builders.h"
@@ -61,7 +62,7 @@ public:
   FunctionLowering(func::FuncOp function, exec::ProgramOp program, exec::BlockOp block, const BoundBuffers &buffers,
                    int &nextKernel)
       : function(function), program(program), block(block), buffers(buffers), nextKernel(nextKernel),
-        builder(OpBuilder::atBlockEnd(&block.getBody().front())), body(function.getBody().front()) {}
+        builder(OpBuilder::atBlockEnd(&block.getBody().front())), body(function.getBody().front()), partial(function) {}
 
   LogicalResult run(ArrayRef<exec::BufferOp> loadedInputs) {
     placeValues();
@@ -265,10 +266,10 @@ private:
   void describe(Operation *instruction, Operation *op, ArrayRef<Value> reads, ArrayRef<Value> writes) {
     nn::copyOrigin(op, instruction);
     auto getAll = [&](ArrayRef<Value> values) {
-      SmallVector<Attribute> partial;
+      SmallVector<Attribute> all;
       for (Value value : values)
-        partial.push_back(getPartial(value));
-      return builder.getArrayAttr(partial);
+        all.push_back(partial.get(value));
+      return builder.getArrayAttr(all);
     };
     instruction->setAttr(exec::kPartialReadsAttr, getAll(reads));
     instruction->setAttr(exec::kPartialWritesAttr, getAll(writes));
@@ -482,6 +483,7 @@ private:
   int &nextKernel;
   OpBuilder builder;
   Block &body;
+  PartialAxes partial;
   exec::BlockOp firstBlock;
   int numScratch = 0;
   llvm::DenseMap<Value, Place> places;

@@ -13,16 +13,3 @@ void shardc::codegen::eraseUnusedOps(Block &block) {
 }
 
 bool shardc::codegen::isView(Operation *op) { return isa<nn::TransposeOp, nn::ReshapeOp, nn::SliceOp>(op); }
-
-ArrayAttr shardc::codegen::getPartial(Value value) {
-  dist::ShardingAttr sharding = dist::getSharding(value);
-  while (!sharding && value.getDefiningOp() && isView(value.getDefiningOp())) {
-    value = value.getDefiningOp()->getOperand(0);
-    sharding = dist::getSharding(value);
-  }
-  SmallVector<Attribute> partial;
-  if (sharding)
-    for (dist::PartialAttr axis : sharding.getPartial())
-      partial.push_back(axis);
-  return ArrayAttr::get(value.getContext(), partial);
-}

@@ -10,9 +10,6 @@ namespace shardc::codegen {
 /// Erases the ops of `block` without effects whose results nobody uses.
 void eraseUnusedOps(mlir::Block &block);
 
-/// What `value` is partial over; looks through views that say nothing themselves. Empty where nothing is known.
-mlir::ArrayAttr getPartial(mlir::Value value);
-
 /// Whether an op makes another view of its first operand's elements: transpose, reshape, slice.
 bool isView(mlir::Operation *op);
 

@@ -57,9 +57,10 @@ private:
     BlockAccesses &block = result.blocks[b];
     for (int i = 0; i < program.blocks(b).instructions_size(); ++i) {
       block.firstOf.push_back(int(block.accesses.size()));
+      bool loads = program.blocks(b).instructions(i).has_load_input(); // always register 0's micro-batch
       visitOperands(program.blocks(b).instructions(i), [&](const plan::Operand &operand, Role role, int message) {
         block.accesses.push_back({int(operand.buffer()), operand.register_(),
-                                  registerOf(operand, role, message, registers), role == Role::Write,
+                                  loads ? 0 : registerOf(operand, role, message, registers), role == Role::Write,
                                   viewNumber(operand), operand.partial_sum() & real, operand.partial_max() & real, i,
                                   message, &operand});
       });

@@ -51,7 +51,7 @@ public:
              ReadsFacts &facts)
       : plan(plan), index(index), program(plan.programs(index)), accesses(accesses), holders(holders), report(report),
         facts(facts), streams(program.streams()), clocks(streams, Clock(streams)),
-        firstSlots(program.buffers_size(), -1), summaries(program.blocks_size()) {}
+        firstSlots(program.buffers_size(), -1), summaries(program.blocks_size() * 4) {}
 
   void run() {
     replays = canReplay();
@@ -107,7 +107,8 @@ private:
   /// What a block takes from and leaves to other runs, in the order of a replay.
   struct Summary {
     bool valid = false;
-    std::vector<int> accesses; // indices into BlockAccesses::accesses
+    std::vector<std::pair<int, std::vector<int>>> reads; // indices into BlockAccesses::accesses, and the cells
+    std::vector<int> writes;
   };
   std::vector<Summary> summaries;
 
@@ -126,14 +127,23 @@ private:
     runStart = runStarts.empty() ? 0 : lastPosition;
     runStarts.push_back(runStart);
     lastPosition = runStart + block.instructions_size();
-    if (replays && summaries[b].valid)
-      return replay(b);
+    Summary &summary = summaries[4 * b + pattern()];
+    if (replays && summary.valid)
+      return replay(b, summary);
     playBlock(b);
     if (replays)
-      summarize(b);
+      summarize(b, summary);
   }
 
   Position lastPosition = 0;
+
+  /// Runs are alike when their two registers agree or differ alike.
+  int pattern() const {
+    if (entry->registers_size() < 2)
+      return 0;
+    const auto &a = entry->registers(0), &b = entry->registers(1);
+    return 2 * (a.slot() == b.slot()) + (a.micro_batch() == b.micro_batch());
+  }
 
   void playBlock(int b) {
     ordered = false;
@@ -142,9 +152,11 @@ private:
     exposed.clear();
     for (int i = 0; i < block.instructions_size() && !stopped; ++i) {
       issue(b, i, block.instructions(i));
-      for (int a = list.firstOf[i]; a < list.firstOf[i + 1]; ++a)
-        if (perform(list.accesses[a]))
-          exposed.push_back(a);
+      for (int a = list.firstOf[i]; a < list.firstOf[i + 1]; ++a) {
+        perform(list.accesses[a], accesses.cellsOf(list.accesses[a]));
+        if (!outside.empty())
+          exposed.push_back({a, outside});
+      }
       if (block.instructions(i).records() >= 0)
         events[block.instructions(i).records()] = clocks[stream];
     }
@@ -169,43 +181,47 @@ private:
     }
   }
 
-  void replay(int b) {
+  void replay(int b, const Summary &summary) {
     ordered = true;
     stream = 0;
-    for (int a : summaries[b].accesses) {
-      const Access &access = accesses.blocks[b].accesses[a];
-      position = runStart + access.instruction + 1;
-      perform(access);
+    const std::vector<Access> &list = accesses.blocks[b].accesses;
+    for (const auto &[a, cells] : summary.reads) {
+      position = runStart + list[a].instruction + 1;
+      perform(list[a], cells);
+    }
+    for (int a : summary.writes) {
+      position = runStart + list[a].instruction + 1;
+      perform(list[a], accesses.cellsOf(list[a]));
     }
     // Joined: what follows on stream 0, and all that waits for it, is ordered after the whole run.
     clocks[0].assign(streams, lastPosition);
   }
 
-  /// Keeps the reads that found what was written before this run, and the last of equal writes that others can see.
-  void summarize(int b) {
+  /// Keeps the reads of what was written before this run, and the last of equal writes that others can see.
+  void summarize(int b, Summary &summary) {
     const std::vector<Access> &list = accesses.blocks[b].accesses;
     using Key = std::tuple<int, int, int, int, uint32_t, uint32_t>;
     auto key = [](const Access &a) { return Key(a.buffer, a.slotRegister, a.tagRegister, a.view, a.sum, a.max); };
     std::set<Key> seen;
-    Summary &summary = summaries[b];
-    for (int a : exposed)
-      if (seen.insert(key(list[a])).second)
-        summary.accesses.push_back(a);
+    // The first of equal reads has seen most from outside.
+    for (auto &read : exposed)
+      if (seen.insert(key(list[read.first])).second)
+        summary.reads.push_back(std::move(read));
     seen.clear();
-    std::vector<int> writes;
     for (int a = int(list.size()); a-- > 0;) {
       bool visible =
           program.buffers(list[a].buffer).region() != plan::SCRATCH || accesses.buffers[list[a].buffer].meetsOthers;
       if (list[a].write && visible && seen.insert(key(list[a])).second)
-        writes.push_back(a);
+        summary.writes.push_back(a);
     }
-    summary.accesses.insert(summary.accesses.end(), writes.rbegin(), writes.rend());
+    std::reverse(summary.writes.begin(), summary.writes.end());
     summary.valid = true;
     // Whatever the clocks of the other streams are, the run ended joined.
     clocks[0].assign(streams, lastPosition);
   }
 
-  std::vector<int> exposed;
+  std::vector<std::pair<int, std::vector<int>>> exposed; // reads of the run, with the cells written before it
+  std::vector<int> outside;                              // of the access being played: such cells
 
   // Bounds and joined blocks
 
@@ -332,25 +348,24 @@ private:
 
   bool isOrdered(uint32_t otherStream, Position at) const { return ordered || at <= clocks[stream][otherStream]; }
 
-  /// Plays one access; returns whether it is a read of something from before this run.
-  bool perform(const Access &access) {
+  /// Plays one access to some cells of its view.
+  void perform(const Access &access, const std::vector<int> &list) {
     current = &access;
+    outside.clear();
     int storage = storageOf(access);
-    const std::vector<int> &list = accesses.cellsOf(access);
     visit(list.size() + 1);
     if (access.write)
       write(access, storage, list);
-    bool outside = !access.write && read(access, storage, list);
+    else
+      read(access, storage, list);
     for (uint32_t s = 0; s < streams && !accesses.buffers[access.buffer].isolated; ++s)
       if (Position use = base[storage * streams + s]; use > 0 && !isOrdered(s, use))
         reportReuse(storages[storage].buffer, s, use);
     lastUse[storage * streams + stream] = position;
-    return outside;
   }
 
-  bool read(const Access &access, int storage, const std::vector<int> &list) {
+  void read(const Access &access, int storage, const std::vector<int> &list) {
     Tag tag = tagOf(access);
-    bool outside = false;
     for (int c : list) {
       Cell &cell = cells[storages[storage].firstCell + c];
       if (!cell.reported && (cell.tag != tag || !storages[storage].active)) {
@@ -366,11 +381,11 @@ private:
                                 nameOf(access.buffer)),
                     cell.writeStream, cell.written, "written");
       checkTied(access, cell);
-      outside |= cell.written <= runStart;
+      if (cell.written <= runStart)
+        outside.push_back(c);
       cell.read = true;
       cellReads[(storages[storage].firstCell + c) * streams + stream] = position;
     }
-    return outside;
   }
 
   void reportContent(const Access &access, const Storage &storage, const Cell &cell, Tag tag) {

@@ -3,7 +3,7 @@
 #include "SyntheticPlan.h"
 #include "gtest/gtest.h"
 
-#include <chrono>
+#include <ctime>
 
 namespace shardc::rt::test {
 namespace {
@@ -39,16 +39,14 @@ TEST(Verify, UntiedParametersPass) {
 TEST(Verify, LargePlansTakeSeconds) {
   // 64 stages, 64 micro-batches, about 2,000 instructions a block.
   plan::Plan plan = makeSyntheticPlan({.dp = 2, .pp = 64, .tp = 2, .microBatches = 64, .repetitions = 330});
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock(); // of this process: other work on the machine does not count
   VerifiedCounts counts;
   Status status = verifyPlan(plan, &counts);
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_TRUE(status.isOk()) << status.render();
   EXPECT_GT(counts.runs, 64 * 64 * 2 * 1500);
-  EXPECT_LT(took.count(), 60);
-  RecordProperty("seconds", std::to_string(took.count()));
-  std::printf("%lld instructions of blocks, %lld in a step: %.1f s\n", (long long)counts.instructions,
-              (long long)counts.runs, took.count());
+  EXPECT_LT(seconds, 20);
+  RecordProperty("seconds", std::to_string(seconds));
 }
 
 } // namespace

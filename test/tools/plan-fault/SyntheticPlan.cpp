@@ -98,7 +98,7 @@ private:
 
   int parameterOf(int layer) {
     std::string name = isTied(layer) ? "tied.weight" : fmt::format("stage{}.layer{}.weight", p, layer);
-    for (int i = 0; i < plan.parameters_size(); ++i)
+    for (int i = 0; isTied(layer) && i < plan.parameters_size(); ++i)
       if (plan.parameters(i).name() == name)
         return i;
     plan::Parameter &parameter = *plan.add_parameters();

@@ -4,7 +4,6 @@
 #include "KernelLibrary.h"
 
 #include "dialects/exec/Exec.h"
-#include "shardc/Driver/Register.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -27,7 +26,7 @@ using namespace shardc::test;
 std::unique_ptr<KernelLibrary> KernelLibrary::compile(const std::string &text, const codegen::CpuTarget &target,
                                                       std::string *errors) {
   mlir::DialectRegistry registry;
-  driver::registerDialects(registry);
+  registry.insert<dist::DistDialect, nn::NNDialect, exec::ExecDialect>();
   mlir::MLIRContext context(registry);
   std::string messages;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {

@@ -1,5 +1,4 @@
-//===-- Evaluate.h - the slow reference evaluator
-//------------------------------------------------------------------===//
+//===-- Evaluate.h - the slow reference evaluator ----------------------------------------------------------------===//
 //
 // Evaluates functions of nn and dist ops on virtual ranks: what an op means, in the plainest code, to test everything
 // else against. Floats are computed in fp64 whatever their type (or rounded to f32 after each op), integers in 64 bits

@@ -1,5 +1,4 @@
-//===-- EvaluateSharded.h - sequential = parallel
-//-------------------------------------------------------------------===//
+//===-- EvaluateSharded.h - sequential = parallel ----------------------------------------------------------------===//
 //
 // Takes global tensors apart as their shardings say, puts local ones together again, and compares a function on one
 // rank with its partitioned form on all ranks of the mesh.

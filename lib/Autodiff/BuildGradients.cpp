@@ -1,5 +1,4 @@
-//===-- BuildGradients.cpp - @forward becomes @accumulate
-//----------------------------------------------------------===//
+//===-- BuildGradients.cpp - @forward becomes @accumulate --------------------------------------------------------===//
 
 #include "ReverseMode.h"
 

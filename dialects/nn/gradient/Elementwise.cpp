@@ -1,5 +1,4 @@
-//===-- Elementwise.cpp - cotangents of elementwise ops
-//------------------------------------------------------------===//
+//===-- Elementwise.cpp - cotangents of elementwise ops ----------------------------------------------------------===//
 //
 // With y the result and g its cotangent. Formulas use y where the forward has it anyway.
 //

@@ -42,9 +42,10 @@ def NN_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       return {};
     }]>,
     InterfaceMethod<[{
-      Elements (of the first result's type) that the local form all-reduces where a combined factor is split.
-    }], "int64_t", "getCombinedElements", (ins), "", [{
-      return 0;
+      What the local form all-reduces where a combined factor is split: the elements (of the first result's type) of
+      each all-reduce.
+    }], "::llvm::SmallVector<int64_t>", "getCombinedElements", (ins), "", [{
+      return {};
     }]>,
     InterfaceMethod<[{
       Builds the local form of the op from local operands and the local types of the results; `shardings` says where the

@@ -4,6 +4,7 @@
 #include "lib/Sharding/Diagnostics.h"
 #include "lib/Sharding/LayoutProblem.h"
 #include "lib/Sharding/Parameters.h"
+#include "lib/Sharding/Vocabulary.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -22,6 +23,7 @@ public:
 
   LogicalResult run() {
     findEligibleClasses();
+    vocabularies = findVocabularies(function, subDimensions);
     findOrders();
     for (BlockArgument argument : function.getArguments())
       addArgument(argument);
@@ -70,7 +72,7 @@ private:
   struct Order {
     unsigned operand;
     BlockArgument parameter;
-    bool byRows; // a table whose rows divide
+    bool byVocabulary; // the parameter has a vocabulary that divides
   };
 
   void findOrders() {
@@ -93,17 +95,17 @@ private:
   }
 
   void addOrder(Operation *op, unsigned operand, BlockArgument parameter) {
-    bool isTable = false, byRows = false, divides = false;
+    bool isTable = false, byVocabulary = false, divides = false;
     for (const OpAtom &atom : subDimensions.getOpAtoms(op)) {
       if (!atom.operands[operand])
         continue;
       bool splits = this->divides(atom.atomClass, atom.size) && atom.kind != nn::FactorKind::Blocked;
       divides |= splits;
+      byVocabulary |= splits && vocabularies[atom.atomClass];
       if (atom.kind != nn::FactorKind::Reduction)
         continue;
       bool alone = llvm::count_if(atom.operands, [](const nn::FactorPart &part) { return bool(part); }) == 1;
       isTable |= alone;
-      byRows |= alone && splits;
     }
     // A table that constants look up (positions) is nobody's vocabulary: what is cheapest.
     if (isTable && !llvm::any_of(op->getOperands(), [&](Value other) {
@@ -112,7 +114,7 @@ private:
       return;
     if (!divides)
       return reportIndivisible(op, parameter);
-    orders[op] = {operand, parameter, byRows};
+    orders[op] = {operand, parameter, byVocabulary};
     ordered.insert(parameter);
   }
 
@@ -220,7 +222,7 @@ private:
       strategy.cost += getCombineTime(op);
     if (order) {
       bool splitsParameter = bool(atom.operands[order->operand]);
-      if (!splitsParameter || (order->byRows && atom.kind != nn::FactorKind::Reduction))
+      if (!splitsParameter || (order->byVocabulary && !vocabularies[atom.atomClass]))
         return;
       leaders = {order->operand};
     } else if (isGradientProduct) {
@@ -294,10 +296,12 @@ private:
 
   int64_t getCombineTime(Operation *op) const {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    int64_t elements = cast<nn::ShardableOpInterface>(op).getCombinedElements();
-    int64_t bytes =
-        elements * ((type.getElementTypeBitWidth() + 7) / 8) / (isBatched(op->getResult(0)) ? batchRanks : 1);
-    return problem.costModel->getCollectiveTime(dist::CollectiveKind::AllReduce, problem.ranks, bytes);
+    int64_t replicas = isBatched(op->getResult(0)) ? batchRanks : 1, time = 0;
+    for (int64_t elements : cast<nn::ShardableOpInterface>(op).getCombinedElements()) {
+      int64_t bytes = elements * ((type.getElementTypeBitWidth() + 7) / 8) / replicas;
+      time += problem.costModel->getCollectiveTime(dist::CollectiveKind::AllReduce, problem.ranks, bytes);
+    }
+    return time;
   }
 
   //===-- Edges
@@ -312,6 +316,9 @@ private:
       edge.result = result;
       edge.bytes = static_cast<int64_t>(countLocalBytes(value, {}));
       edge.isZero = nn::isZeroTensor(value);
+      for (const Atom &atom : subDimensions.getAtoms(value))
+        if (vocabularies[atom.atomClass])
+          edge.vocabulary = atom.part;
       for (const Strategy &strategy : problem.nodes[edge.source].strategies)
         if (!llvm::is_contained(edge.sources, strategy.placement.results[result]))
           edge.sources.push_back(strategy.placement.results[result]);
@@ -346,7 +353,7 @@ private:
   const std::vector<bool> &batchClasses;
   int64_t batchRanks;
   LayoutProblem &problem;
-  std::vector<bool> eligible;
+  std::vector<bool> eligible, vocabularies;
   DenseMap<Operation *, Order> orders;
   DenseSet<Value> ordered;
   DenseSet<Value> reported;

@@ -17,7 +17,9 @@ int64_t LayoutProblem::getReshardCost(const Edge &edge, const Placement &from, c
   if (from == to || (from.kind == Placement::Replicated && to.kind == Placement::Split))
     return 0;
   if (to.isPartial())
-    return edge.isZero ? 0 : kInfeasible;
+    return edge.isZero && from.kind == Placement::Replicated ? 0 : kInfeasible;
+  if (from.kind == Placement::Split && edge.vocabulary && from == Placement::split(edge.vocabulary))
+    return kInfeasible;
   if (from.isPartial())
     return costModel->getCollectiveTime(to.kind == Placement::Split ? Kind::ReduceScatter : Kind::AllReduce, ranks,
                                         edge.bytes);
@@ -30,7 +32,7 @@ int64_t LayoutProblem::getCopiesCost(const Edge &edge, const Placement &source, 
   for (const Placement &copy : copies) {
     hasReplicated |= copy.kind == Placement::Replicated;
     hasReplicated |= source.isPartial() && copy.kind == Placement::Split;
-    if (copy.isPartial() && !(copy == source) && !edge.isZero)
+    if (copy.isPartial() && !(copy == source) && !(edge.isZero && source.kind == Placement::Replicated))
       return kInfeasible;
   }
   if (hasReplicated)
@@ -69,8 +71,10 @@ bool LayoutProblem::isServed(const Edge &edge, const Use &use, int strategy, con
     return true;
   if (chosen.leader == static_cast<int>(use.operand))
     return false;
-  if (llvm::is_contained(copies, required) || (edge.isZero && required.kind == Placement::PartialSum))
+  if (llvm::is_contained(copies, required))
     return true;
+  if (required.kind == Placement::PartialSum)
+    return edge.isZero && source.kind == Placement::Replicated;
   return required.kind == Placement::Split && isReplicatedAmong(source, copies);
 }
 

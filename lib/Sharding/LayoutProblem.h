@@ -6,7 +6,8 @@
 // - Atoms of the batch and of the sequence are not split over tp: a class is eligible if a parameter has it, no
 //   input's leading dimensions do, and no op cuts along it.
 // - A product with a parameter of rank ≥ 2, and the product that makes its gradient, split an atom of the parameter,
-//   in which the parameter is stored; a table that is looked up by the model's input splits its rows if they divide.
+//   in which the parameter is stored.
+// - What is split along a vocabulary (Vocabulary.h) stays so: its tables split their rows, and logits are not gathered.
 // - Other ops carry a split on but do not begin one: an op is split along a class that stems from a parameter only if
 //   one of its operands comes split that way. (Ops on values that stem from none, like iota, may be.)
 // - A partial activation is all-reduced. A reduce-scatter instead, with what follows on shards until the next
@@ -55,6 +56,7 @@ public:
     bool isResult = false;             // returned otherwise: must be complete
     int64_t bytes = 0;                 // on a rank, whole along tp
     bool isZero = false;
+    nn::FactorPart vocabulary;            // the part along which it is not gathered
     llvm::SmallVector<Placement> sources; // the places that the source's strategies leave it in
   };
 

@@ -207,6 +207,21 @@ private:
   DenseMap<Value, Demands> demands;
 };
 
+/// Whether any argument, result or op of the function has a sharding.
+bool isAnnotated(func::FuncOp function) {
+  for (unsigned index = 0; index < function.getNumArguments(); ++index)
+    if (function.getArgAttr(index, dist::kShardingAttr))
+      return true;
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    if (function.getResultAttr(index, dist::kShardingAttr))
+      return true;
+  return function
+      .walk([](Operation *op) {
+        return op->hasAttr(dist::kShardingsAttr) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 class PartitionPass : public sharding::impl::PartitionPassBase<PartitionPass> {
 public:
   using PartitionPassBase::PartitionPassBase;
@@ -219,12 +234,13 @@ public:
       return signalPassFailure();
     }
     Notes notes(mesh);
-    for (StringRef name : {"accumulate", "update"})
-      if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
-        if (failed(FunctionPartition(function, mesh).run()))
-          return signalPassFailure();
-        notes.addCollectives(function);
-      }
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (!isAnnotated(function))
+        continue;
+      if (failed(FunctionPartition(function, mesh).run()))
+        return signalPassFailure();
+      notes.addCollectives(function);
+    }
     notes.append(module);
   }
 };

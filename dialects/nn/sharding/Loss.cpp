@@ -26,7 +26,9 @@ SmallVector<Factor> CrossEntropyOp::getFactors() {
   return list.take();
 }
 
-int64_t CrossEntropyOp::getCombinedElements() { return 3 * getTensorType(getLoss()).getNumElements(); }
+SmallVector<int64_t> CrossEntropyOp::getCombinedElements() {
+  return SmallVector<int64_t>(3, getTensorType(getLoss()).getNumElements());
+}
 
 int64_t CrossEntropyOp::getFlops() { return 5 * getTensorType(getLogits()).getNumElements(); }
 

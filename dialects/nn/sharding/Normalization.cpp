@@ -21,9 +21,9 @@ SmallVector<Factor> SoftmaxOp::getFactors() {
   return list.take();
 }
 
-int64_t SoftmaxOp::getCombinedElements() {
+SmallVector<int64_t> SoftmaxOp::getCombinedElements() {
   auto type = getTensorType(getResult());
-  return 2 * type.getNumElements() / std::max<int64_t>(type.getDimSize(getAxis()), 1);
+  return SmallVector<int64_t>(2, type.getNumElements() / std::max<int64_t>(type.getDimSize(getAxis()), 1));
 }
 
 int64_t SoftmaxOp::getFlops() { return 5 * getTensorType(getResult()).getNumElements(); }

@@ -63,7 +63,8 @@ std::set<int64_t> getCuts(dist::DimAttr dim) {
 Subs refine(dist::DimAttr dim, const std::set<int64_t> &cuts) {
   Subs reversed;
   int64_t inner = 1;
-  for (Sub &sub : llvm::reverse(getSubs(dim))) {
+  Subs subs = getSubs(dim);
+  for (const Sub &sub : llvm::reverse(subs)) {
     int64_t end = inner * sub.size;
     for (int64_t cut : cuts) {
       if (cut <= inner || cut >= end)

@@ -3,6 +3,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PadVocabulariesPass : Pass<"sharding-pad-vocabularies", "::mlir::ModuleOp"> {
+  let summary = "Rounds vocabularies up to a multiple of tp";
+  let description = [{
+    Where the rows of a table that the model's input looks up do not divide over tp, they are padded, with everything
+    that has the dimension: gradients, states, logits and the classes of the loss. The parameter keeps its
+    `logical_shape` in `nn.parameter`; its padding is zero when training starts, and stays so because products and sums
+    over the dimension read zeros there: what is not a parameter is masked before them. `nn.cross_entropy` gets
+    `classes`. Nothing is padded if an op along the dimension could not do with zeros (a softmax, a slice).
+
+        %t: tensor<257x64xf32> {nn.parameter = {name = "wte"}}
+      ⇒ %t: tensor<258x64xf32> {nn.parameter = {name = "wte", logical_shape = array<i64: 257, 64>}}
+  }];
+  let dependentDialects = ["::shardc::dist::DistDialect", "::shardc::nn::NNDialect"];
+}
+
 def AnnotatePass : Pass<"sharding-annotate", "::mlir::ModuleOp"> {
   let summary = "Decides where every value of the training step lives";
   let description = [{

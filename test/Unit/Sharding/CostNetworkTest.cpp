@@ -3,6 +3,8 @@
 
 #include "lib/Sharding/CostNetwork.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include "gtest/gtest.h"
 
 #include <random>

@@ -140,7 +140,7 @@ private:
       auto axes = filterAxes(mesh, [&](dist::AxisAttr axis) {
         return parameter.sharding && parameter.sharding.isSplitOver(axis.getName());
       });
-      layout.parameters.push_back({axes, (elements + kNormBlock - 1) / kNormBlock});
+      layout.addParameter(elements, axes);
     }
   }
 

@@ -16,9 +16,18 @@ int64_t Section::countSlots() const {
 
 int64_t WorldLayout::getLength() const {
   int64_t length = lossSum.getLength() + lossWeight.getLength();
-  for (const Section &section : parameters)
+  for (const Section &section : squares)
     length += section.getLength();
   return length;
+}
+
+void WorldLayout::addParameter(int64_t elements, ArrayRef<dist::AxisAttr> axes) {
+  auto *section = llvm::find_if(squares, [&](const Section &candidate) { return ArrayRef(candidate.axes) == axes; });
+  sections.push_back(section - squares.begin());
+  blocks.push_back((elements + kNormBlock - 1) / kNormBlock);
+  if (section == squares.end())
+    squares.push_back({SmallVector<dist::AxisAttr>(axes), 0});
+  squares[sections.back()].values += blocks.back();
 }
 
 SmallVector<dist::AxisAttr> shardc::pipeline::filterAxes(dist::MeshAttr mesh,
@@ -46,12 +55,10 @@ public:
 
   /// Appends a section; `value` is a vector of its values, or null for zeros.
   void append(const Section &section, Value value) {
-    if (!value) {
-      zeros += section.getLength();
-      return;
-    }
-    flushZeros();
-    pieces.push_back(place(section, value));
+    if (value)
+      add(pieces, place(section, value));
+    else
+      pieces.zeros += section.getLength();
   }
 
   /// A scalar that is a summand over the axes of its section.
@@ -61,14 +68,23 @@ public:
     append(section, scalar);
   }
 
-  void appendSquares(const Section &section, Value gradient) {
-    append(section, gradient ? nn::BlockSumSquaresOp::create(builder, loc, gradient, kNormBlock).getResult() : Value());
+  /// Appends the block sums of one section; parameters whose gradient is null have zeros.
+  void appendSquares(const WorldLayout &layout, size_t section, ArrayRef<Value> gradients) {
+    Pieces blocks;
+    for (auto [gradient, count, place] : llvm::zip_equal(gradients, layout.blocks, layout.sections)) {
+      if (place != section)
+        continue;
+      if (gradient)
+        add(blocks, nn::BlockSumSquaresOp::create(builder, loc, gradient, kNormBlock));
+      else
+        blocks.zeros += count;
+    }
+    append(layout.squares[section], blocks.values.empty() ? Value() : concatenate(blocks));
   }
 
   /// The vector's sum over all ranks.
   Value finish() {
-    flushZeros();
-    Value vector = pieces.size() == 1 ? pieces[0] : markPartial(nn::ConcatOp::create(builder, loc, pieces, 0));
+    Value vector = markPartial(concatenate(pieces));
     if (axisNames.empty())
       return vector;
     return dist::AllReduceOp::create(builder, loc, vector.getType(), vector, builder.getArrayAttr(axisNames),
@@ -83,6 +99,28 @@ public:
   }
 
 private:
+  /// Vectors after one another; `zeros` follow the last one.
+  struct Pieces {
+    SmallVector<Value> values;
+    int64_t zeros = 0;
+  };
+
+  void add(Pieces &list, Value value) {
+    flushZeros(list);
+    list.values.push_back(value);
+  }
+
+  void flushZeros(Pieces &list) {
+    if (list.zeros > 0)
+      list.values.push_back(&list == &pieces ? markPartial(createZeros({list.zeros})) : createZeros({list.zeros}));
+    list.zeros = 0;
+  }
+
+  Value concatenate(Pieces &list) {
+    flushZeros(list);
+    return list.values.size() == 1 ? list.values[0] : nn::ConcatOp::create(builder, loc, list.values, 0).getResult();
+  }
+
   RankedTensorType vectorType(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, builder.getF64Type()); }
 
   Value toF64(Value value) {
@@ -119,18 +157,12 @@ private:
     return value;
   }
 
-  void flushZeros() {
-    if (zeros > 0)
-      pieces.push_back(markPartial(createZeros({zeros})));
-    zeros = 0;
-  }
-
   /// The values in the slot of this rank; zeros in the others, and everywhere on ranks that do not contribute.
   Value place(const Section &section, Value value) {
     int64_t slots = section.countSlots();
     Value number = numberRank(section);
     if (!number)
-      return markPartial(value);
+      return value;
     SmallVector<int64_t> shape{slots, section.values};
     auto indices = RankedTensorType::get(shape, builder.getI64Type());
     Value slot = nn::IotaOp::create(builder, loc, indices, 0);
@@ -170,8 +202,7 @@ private:
   Location loc;
   SmallVector<Attribute> axisNames;
   SmallVector<dist::PartialAttr> partial;
-  SmallVector<Value> pieces;
-  int64_t zeros = 0;
+  Pieces pieces;
 };
 
 } // namespace
@@ -181,8 +212,8 @@ WorldSums shardc::pipeline::exchange(OpBuilder &builder, dist::MeshAttr mesh, co
   Exchanger exchanger(builder, mesh);
   exchanger.appendScalar(layout.lossSum, lossSum);
   exchanger.appendScalar(layout.lossWeight, lossWeight);
-  for (auto [section, gradient] : llvm::zip_equal(layout.parameters, gradients))
-    exchanger.appendSquares(section, gradient);
+  for (size_t section = 0; section < layout.squares.size(); ++section)
+    exchanger.appendSquares(layout, section, gradients);
   Value vector = exchanger.finish();
   int64_t weights = layout.lossSum.getLength();
   int64_t squares = weights + layout.lossWeight.getLength();

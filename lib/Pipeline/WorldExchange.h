@@ -6,8 +6,9 @@
 // sum is exact in any order.
 //
 //     [ S, one slot for each coordinate of the axes over which it is partial (dp) | W, likewise |
-//       for each trainable parameter, in order: Σg² of each block of 4096 elements of its reduced gradient, one set of
-//       blocks for each coordinate of the axes that split it (tp) ]
+//       Σg² of each block of 4096 elements of the reduced gradients: first those of one set of axes that split them, in
+//       parameter order, one run of blocks for each coordinate of these axes (tp; one run where they are replicated),
+//       then those of the next set, in the order in which the sets appear ]
 //
 // A replicated value is contributed by coordinate 0, the gradient of a tied parameter by the first stage that has it.
 // Since neither the layout nor the blocks know of stages, the norm does not depend on the depth of the pipeline.
@@ -36,12 +37,17 @@ struct Section {
 /// The axes of the mesh, without pp and those of size 1, for which `select` holds.
 llvm::SmallVector<dist::AxisAttr> filterAxes(dist::MeshAttr mesh, llvm::function_ref<bool(dist::AxisAttr)> select);
 
-/// The layout of the vector: S, W, then the parameters.
+/// The layout of the vector: S, W, then the block sums. `blocks` are those of each parameter, in order, `sections` says
+/// in which section of `squares` they are.
 struct WorldLayout {
   Section lossSum;
   Section lossWeight;
-  llvm::SmallVector<Section> parameters;
+  llvm::SmallVector<Section> squares;
+  llvm::SmallVector<int64_t> blocks;
+  llvm::SmallVector<size_t> sections;
 
+  /// Appends a parameter of so many elements on this rank, split over `axes`.
+  void addParameter(int64_t elements, llvm::ArrayRef<dist::AxisAttr> axes);
   int64_t getLength() const;
 };
 

@@ -1,5 +1,4 @@
-//===-- ActivationProducts.cpp - what lies between two products of activations
-//-----------------------------------------===//
+//===-- ActivationProducts.cpp - what lies between two products of activations ------------------------------------===//
 
 #include "ActivationProducts.h"
 

@@ -1,5 +1,4 @@
-//===-- ActivationProducts.h - what lies between two products of activations
-//-------------------------------------------===//
+//===-- ActivationProducts.h - what lies between two products of activations --------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_ACTIVATIONPRODUCTS_H
 #define SHARDC_LIB_PIPELINE_ACTIVATIONPRODUCTS_H
 

@@ -1,5 +1,4 @@
-//===-- AssignSchedule.cpp - lists the actions of each pp coordinate
-//---------------------------------------------------===//
+//===-- AssignSchedule.cpp - lists the actions of each pp coordinate ----------------------------------------------===//
 
 #include "StageGraph.h"
 #include "shardc/Pipeline/Passes.h"

@@ -1,5 +1,4 @@
-//===-- BalanceStages.cpp - an exact dynamic program over cuts
-//---------------------------------------------------------===//
+//===-- BalanceStages.cpp - an exact dynamic program over cuts ----------------------------------------------------===//
 
 #include "shardc/Pipeline/BalanceStages.h"
 

@@ -1,5 +1,4 @@
-//===-- Boundary.cpp - which values live in which stage, and how they get there
-//----------------------------------------===//
+//===-- Boundary.cpp - which values live in which stage, and how they get there -----------------------------------===//
 
 #include "Boundary.h"
 

@@ -1,12 +1,11 @@
-//===-- Boundary.h - which values live in which stage, and how they get there
-//------------------------------------------===//
+//===-- Boundary.h - which values live in which stage, and how they get there -------------------------------------===//
 //
 // A forward value travels from its stage to later ones, the value of a backward op to earlier ones, one stage at a
 // time. What a stage's backward reads of forward values is stashed, in as many slots as the stage has micro-batches in
 // flight. What a stage only hands on is kept in slots too: the group that sends it on may already receive the next
 // micro-batch's.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_BOUNDARY_H
 #define SHARDC_LIB_PIPELINE_BOUNDARY_H
 

@@ -1,5 +1,4 @@
-//===-- CutStages.cpp - gives each op of @accumulate its pipeline stage
-//------------------------------------------------===//
+//===-- CutStages.cpp - gives each op of @accumulate its pipeline stage -------------------------------------------===//
 
 #include "StageGraph.h"
 #include "shardc/Pipeline/BalanceStages.h"

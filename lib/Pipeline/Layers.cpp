@@ -1,5 +1,4 @@
-//===-- Layers.cpp - the repeated structure of a model
-//-----------------------------------------------------------------===//
+//===-- Layers.cpp - the repeated structure of a model ------------------------------------------------------------===//
 
 #include "Layers.h"
 

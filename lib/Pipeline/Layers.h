@@ -1,5 +1,4 @@
-//===-- Layers.h - the repeated structure of a model
-//-------------------------------------------------------------------===//
+//===-- Layers.h - the repeated structure of a model --------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_LAYERS_H
 #define SHARDC_LIB_PIPELINE_LAYERS_H
 

@@ -1,5 +1,4 @@
-//===-- MinimumCut.cpp - maximum flow, minimum cut
-//---------------------------------------------------------------------===//
+//===-- MinimumCut.cpp - maximum flow, minimum cut ----------------------------------------------------------------===//
 
 #include "shardc/Pipeline/MinimumCut.h"
 

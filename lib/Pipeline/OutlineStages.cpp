@@ -1,5 +1,4 @@
-//===-- OutlineStages.cpp - splits @accumulate into the functions of each pp coordinate
-//--------------------------------===//
+//===-- OutlineStages.cpp - splits @accumulate into the functions of each pp coordinate ---------------------------===//
 
 #include "Boundary.h"
 #include "StageFunction.h"

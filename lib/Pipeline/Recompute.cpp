@@ -1,5 +1,4 @@
-//===-- Recompute.cpp - decides what a stage keeps and what its backward computes again
-//--------------------------------===//
+//===-- Recompute.cpp - decides what a stage keeps and what its backward computes again ---------------------------===//
 
 #include "ActivationProducts.h"
 #include "Layers.h"
@@ -91,13 +90,6 @@ private:
   IRMapping mapping;
 };
 
-/// Forward ops that only the backward read are not needed in the forward any more.
-void eraseUnused(func::FuncOp accumulate) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(accumulate.getBody().front().without_terminator())))
-    if (op.use_empty())
-      op.erase();
-}
-
 LogicalResult recompute(ModuleOp module) {
   FailureOr<dist::MeshAttr> mesh = findMesh(module);
   FailureOr<func::FuncOp> accumulate = findFunction(module, kAccumulate);
@@ -108,7 +100,8 @@ LogicalResult recompute(ModuleOp module) {
     return failure();
   for (int64_t stage = 0; stage < mesh->getSize("pp"); ++stage)
     Repeater(*accumulate, stage, chooseRecomputed(*accumulate, stage, *rules)).run();
-  eraseUnused(*accumulate);
+  // Forward ops that only the backward read are not needed in the forward any more.
+  eraseUnusedOps(*accumulate, [](Operation *) { return false; });
   return success();
 }
 

@@ -1,5 +1,4 @@
-//===-- ReduceStep.cpp - builds the update of each pp coordinate
-//-------------------------------------------------------===//
+//===-- ReduceStep.cpp - builds the update of each pp coordinate --------------------------------------------------===//
 
 #include "StageFunction.h"
 #include "StepScale.h"

@@ -1,5 +1,4 @@
-//===-- Schedule.cpp - checking and printing schedules
-//---------------------------------------------------------------===//
+//===-- Schedule.cpp - checking and printing schedules ------------------------------------------------------------===//
 
 #include "shardc/Pipeline/Schedule.h"
 
@@ -35,7 +34,7 @@ std::string describe(const Action &action) {
   return llvm::formatv("{0}{1}", action.kind == ActionKind::Forward ? "F" : "B", action.microBatch);
 }
 
-//===-- One stage by itself -------------------------------------------------------------------------------------===//
+//===-- One stage by itself ---------------------------------------------------------------------------------------===//
 
 /// What one stage's list must be; `live` maps a slot to the micro-batch in it.
 class StageChecker {
@@ -200,8 +199,7 @@ private:
   std::string problem;
 };
 
-//===-- Charts
-//------------------------------------------------------------------------------------------------------===//
+//===-- Charts ----------------------------------------------------------------------------------------------------===//
 
 /// The time at which each action starts when forwards and backwards take one unit and messages none.
 std::vector<std::vector<int64_t>> computeStarts(const Schedule &schedule) {

@@ -1,5 +1,4 @@
-//===-- SplitGradients.cpp - the contributions of each stage to each gradient
-//------------------------------------------===//
+//===-- SplitGradients.cpp - the contributions of each stage to each gradient -------------------------------------===//
 
 #include "SplitGradients.h"
 
@@ -184,13 +183,7 @@ private:
     for (const Gradient &gradient : results.gradients)
       for (const auto &[stage, part] : gradient.parts)
         keep(part);
-    Block &block = accumulate.getBody().front();
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator())
-      ops.push_back(&op);
-    for (Operation *op : llvm::reverse(ops))
-      if (op->use_empty() && !roots.contains(op))
-        op->erase();
+    eraseUnusedOps(accumulate, [&](Operation *op) { return roots.contains(op); });
   }
 
   func::FuncOp accumulate;

@@ -1,11 +1,10 @@
-//===-- SplitGradients.h - the contributions of each stage to each gradient
-//--------------------------------------------===//
+//===-- SplitGradients.h - the contributions of each stage to each gradient ---------------------------------------===//
 //
 // A parameter that several stages use (a tied embedding) gets a contribution to its gradient from each of them.
 // Autodiff added them up (`nn.gradient_sum`); in a pipeline each stage sums its own, and the update adds the stages'
 // sums once.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_SPLITGRADIENTS_H
 #define SHARDC_LIB_PIPELINE_SPLITGRADIENTS_H
 

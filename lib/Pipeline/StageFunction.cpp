@@ -1,5 +1,4 @@
-//===-- StageFunction.cpp - building the function of one stage
-//---------------------------------------------------------===//
+//===-- StageFunction.cpp - building the function of one stage ----------------------------------------------------===//
 
 #include "StageFunction.h"
 

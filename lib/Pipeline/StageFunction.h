@@ -1,5 +1,4 @@
-//===-- StageFunction.h - building the function of one stage
-//-----------------------------------------------------------===//
+//===-- StageFunction.h - building the function of one stage ------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_STAGEFUNCTION_H
 #define SHARDC_LIB_PIPELINE_STAGEFUNCTION_H
 

@@ -1,5 +1,4 @@
-//===-- StageGraph.cpp - what the passes know about the ops of @accumulate
-//---------------------------------------------===//
+//===-- StageGraph.cpp - what the passes know about the ops of @accumulate ----------------------------------------===//
 
 #include "StageGraph.h"
 
@@ -7,8 +6,7 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::pipeline;
 
-//===-- Ops
-//---------------------------------------------------------------------------------------------------------===//
+//===-- Ops -------------------------------------------------------------------------------------------------------===//
 
 bool shardc::pipeline::isView(Operation *op) { return isa<nn::ReshapeOp, nn::TransposeOp, nn::SliceOp>(op); }
 
@@ -50,8 +48,16 @@ llvm::DenseSet<Operation *> shardc::pipeline::findFreeOps(func::FuncOp function)
   return free;
 }
 
-//===-- Values
-//------------------------------------------------------------------------------------------------------===//
+void shardc::pipeline::eraseUnusedOps(func::FuncOp function, llvm::function_ref<bool(Operation *)> keep) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty() && !keep(op))
+      op->erase();
+}
+
+//===-- Values ----------------------------------------------------------------------------------------------------===//
 
 static DictionaryAttr getParameter(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -73,8 +79,7 @@ int64_t shardc::pipeline::getBytes(Value value) {
   return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
 }
 
-//===-- The module
-//--------------------------------------------------------------------------------------------------===//
+//===-- The module ------------------------------------------------------------------------------------------------===//
 
 FailureOr<func::FuncOp> shardc::pipeline::findFunction(ModuleOp module, StringRef name) {
   auto function = module.lookupSymbol<func::FuncOp>(name);

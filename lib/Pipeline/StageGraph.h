@@ -1,5 +1,4 @@
-//===-- StageGraph.h - what the passes know about the ops of @accumulate
-//-----------------------------------------------===//
+//===-- StageGraph.h - what the passes know about the ops of @accumulate ------------------------------------------===//
 //
 // Ops of @accumulate are of three sorts:
 //   free      cheap ops that depend on no argument (constants, iotas, masks, random numbers): they belong to no stage
@@ -8,7 +7,7 @@
 //   forward   the imported ops, in the stage that CutStages gave them
 //   backward  what differentiation made (`nn.backward`), in the stage of its forward op
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_STAGEGRAPH_H
 #define SHARDC_LIB_PIPELINE_STAGEGRAPH_H
 
@@ -50,6 +49,9 @@ bool isTrainable(mlir::Value value);
 
 /// The free ops of a function.
 llvm::DenseSet<mlir::Operation *> findFreeOps(mlir::func::FuncOp function);
+
+/// Erases, from the last to the first, the ops that nothing reads and `keep` does not hold for.
+void eraseUnusedOps(mlir::func::FuncOp function, llvm::function_ref<bool(mlir::Operation *)> keep);
 
 /// The bytes of a tensor.
 int64_t getBytes(mlir::Value value);

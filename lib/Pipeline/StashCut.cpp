@@ -1,5 +1,4 @@
-//===-- StashCut.cpp - what a stage keeps, what it computes again
-//------------------------------------------------------===//
+//===-- StashCut.cpp - what a stage keeps, what it computes again -------------------------------------------------===//
 
 #include "StashCut.h"
 #include "shardc/Pipeline/MinimumCut.h"

@@ -1,5 +1,4 @@
-//===-- StashCut.h - what a stage keeps, what it computes again
-//--------------------------------------------------------===//
+//===-- StashCut.h - what a stage keeps, what it computes again ---------------------------------------------------===//
 //
 // The backward of a stage needs some forward values. Each of them is either kept, or computed again from kept ones;
 // which is cheapest is a minimum vertex cut of the forward graph. Every value is a vertex whose capacity is its bytes.
@@ -11,7 +10,7 @@
 // Among cuts of equal bytes the one wins that repeats the fewest ops; views are not counted, and their sources are kept
 // rather than they themselves, since a kept view would have to be written out.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_STASHCUT_H
 #define SHARDC_LIB_PIPELINE_STASHCUT_H
 

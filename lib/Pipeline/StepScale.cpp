@@ -1,5 +1,4 @@
-//===-- StepScale.cpp - norm, clipping and skipping
-//--------------------------------------------------------------------===//
+//===-- StepScale.cpp - norm, clipping and skipping ---------------------------------------------------------------===//
 
 #include "StepScale.h"
 

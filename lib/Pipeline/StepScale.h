@@ -1,5 +1,4 @@
-//===-- StepScale.h - norm, clipping and skipping
-//----------------------------------------------------------------------===//
+//===-- StepScale.h - norm, clipping and skipping -----------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_STEPSCALE_H
 #define SHARDC_LIB_PIPELINE_STEPSCALE_H
 

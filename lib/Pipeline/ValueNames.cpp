@@ -1,5 +1,4 @@
-//===-- ValueNames.cpp - names of buffers and messages
-//-----------------------------------------------------------------===//
+//===-- ValueNames.cpp - names of buffers and messages ------------------------------------------------------------===//
 
 #include "ValueNames.h"
 #include "StageGraph.h"

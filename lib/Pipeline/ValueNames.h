@@ -1,5 +1,4 @@
-//===-- ValueNames.h - names of buffers and messages
-//-------------------------------------------------------------------===//
+//===-- ValueNames.h - names of buffers and messages --------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_VALUENAMES_H
 #define SHARDC_LIB_PIPELINE_VALUENAMES_H
 

@@ -1,5 +1,4 @@
-//===-- WorldExchange.cpp - what all ranks must know before they update
-//------------------------------------------------===//
+//===-- WorldExchange.cpp - what all ranks must know before they update -------------------------------------------===//
 
 #include "WorldExchange.h"
 

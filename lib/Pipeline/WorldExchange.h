@@ -1,5 +1,4 @@
-//===-- WorldExchange.h - what all ranks must know before they update
-//--------------------------------------------------===//
+//===-- WorldExchange.h - what all ranks must know before they update ---------------------------------------------===//
 //
 // One f64 vector is summed over all ranks at the beginning of an update. Its layout is global: every rank has the same
 // vector, in which it fills its own places and leaves the others zero, so that each place has one contributor and the
@@ -13,7 +12,7 @@
 // A replicated value is contributed by coordinate 0, the gradient of a tied parameter by the first stage that has it.
 // Since neither the layout nor the blocks know of stages, the norm does not depend on the depth of the pipeline.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_PIPELINE_WORLDEXCHANGE_H
 #define SHARDC_LIB_PIPELINE_WORLDEXCHANGE_H
 

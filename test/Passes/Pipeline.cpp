@@ -1,5 +1,4 @@
-//===-- Pipeline.cpp - --test-pipeline: pipelined = sequential
-//---------------------------------------------------------===//
+//===-- Pipeline.cpp - --test-pipeline: pipelined = sequential ----------------------------------------------------===//
 //
 // Takes a module with partitioned @accumulate and @update, runs one step of it micro-batch after micro-batch without
 // stages, and again as Pipeline cuts it into `pp` stages, action by action in the order of its schedule, on virtual
@@ -8,7 +7,7 @@
 //
 // The sequential run reduces, clips and scales by its own plain code.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "test/Passes/TestPasses.h"
 
@@ -33,8 +32,7 @@ using nn::Tensors;
 
 namespace {
 
-//===-- Meshes
-//------------------------------------------------------------------------------------------------------===//
+//===-- Meshes ----------------------------------------------------------------------------------------------------===//
 
 dist::MeshAttr withStages(dist::MeshAttr mesh, int64_t stages) {
   SmallVector<dist::AxisAttr> axes;
@@ -62,8 +60,7 @@ int64_t getRank(dist::MeshAttr mesh, const Coordinates &coordinates) {
   return rank;
 }
 
-//===-- Data
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Data ------------------------------------------------------------------------------------------------------===//
 
 /// What the model is fed with: the same for both runs.
 class Data {
@@ -136,8 +133,7 @@ struct Training {
   double clipNorm;
 };
 
-//===-- Sequential
-//--------------------------------------------------------------------------------------------------===//
+//===-- Sequential ------------------------------------------------------------------------------------------------===//
 
 /// A step without stages. Results by rank of the mesh without pp; gradients by parameter, "loss.sum" and "loss.weight".
 class SequentialStep {
@@ -269,8 +265,7 @@ private:
   std::vector<std::map<std::string, Tensor>> reduced;
 };
 
-//===-- Pipelined
-//---------------------------------------------------------------------------------------------------===//
+//===-- Pipelined -------------------------------------------------------------------------------------------------===//
 
 /// A step as Pipeline leaves it.
 class PipelinedStep {
@@ -463,8 +458,7 @@ private:
   std::map<std::tuple<int64_t, exec::ActionKind, std::string>, std::deque<Tensors>> queues;
 };
 
-//===-- The pass
-//----------------------------------------------------------------------------------------------------===//
+//===-- The pass --------------------------------------------------------------------------------------------------===//
 
 struct PipelinePass : PassWrapper<PipelinePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelinePass)

@@ -24,7 +24,7 @@
 // MLP-LABEL: func.func @pp1_forward(
 // MLP-SAME: #exec.bind<stash "tanh">
 // MLP-SAME: #exec.bind<parameter "fc1.weight">
-// MLP-SAME: -> (tensor<4x4xf32> {{{.*}}#exec.bind<stash "fc1">}, tensor<f32> {{{.*}}#exec.bind<stash "loss">})
+// MLP-SAME: -> (tensor<4x4xf32> {{{.*}}#exec.bind<stash "fc1">}, tensor<f32> {{{.*}}#exec.bind<stash "loss#2">})
 // MLP-LABEL: func.func @pp1_backward_first(
 // MLP-SAME: -> (tensor<4x8xf32> {{{[^}]*}}#exec.bind<message "grad:fc1">}
 // MLP-SAME: #exec.bind<gradient "fc1.weight/grad">

@@ -1,10 +1,9 @@
-//===-- BalanceStages.h - cutting a chain of work into contiguous stages
-//-----------------------------------------------===//
+//===-- BalanceStages.h - cutting a chain of work into contiguous stages ------------------------------------------===//
 //
 // The problem behind CutStages, without IR: items of work in a row, a cut between any two neighbours, and a number of
 // stages. What crosses a cut is sent from one stage to the next, which both of them pay for.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_PIPELINE_BALANCESTAGES_H
 #define SHARDC_PIPELINE_BALANCESTAGES_H
 

@@ -1,5 +1,4 @@
-//===-- Passes.h - the passes of Pipeline
-//----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Pipeline -------------------------------------------------------------------------===//
 #ifndef SHARDC_PIPELINE_PASSES_H
 #define SHARDC_PIPELINE_PASSES_H
 

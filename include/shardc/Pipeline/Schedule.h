@@ -1,5 +1,4 @@
-//===-- Schedule.h - schedules are data
-//------------------------------------------------------------------------------===//
+//===-- Schedule.h - schedules are data ---------------------------------------------------------------------------===//
 //
 // A schedule lists, for each pp coordinate (stage), the actions of one step in the order in which the stage runs them:
 // forward m and backward m for every micro-batch m, and one update at the end. A forward keeps what its backward needs
@@ -14,7 +13,7 @@
 // Backwards run in micro-batch order under every schedule, so that gradients are summed in the same order and the
 // schedule changes no bit.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_PIPELINE_SCHEDULE_H
 #define SHARDC_PIPELINE_SCHEDULE_H
 

@@ -1,5 +1,4 @@
-//===-- GPipe.cpp - all forwards, then all backwards
-//-----------------------------------------------------------------===//
+//===-- GPipe.cpp - all forwards, then all backwards --------------------------------------------------------------===//
 
 #include "shardc/Pipeline/Schedule.h"
 

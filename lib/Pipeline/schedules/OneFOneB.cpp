@@ -1,5 +1,4 @@
-//===-- OneFOneB.cpp - one forward, one backward in turn
-//-------------------------------------------------------------===//
+//===-- OneFOneB.cpp - one forward, one backward in turn ----------------------------------------------------------===//
 
 #include "shardc/Pipeline/Schedule.h"
 

@@ -1,5 +1,4 @@
-//===-- BalanceStagesTest.cpp - the dynamic program against brute force
-//------------------------------------------------===//
+//===-- BalanceStagesTest.cpp - the dynamic program against brute force -------------------------------------------===//
 
 #include "shardc/Pipeline/BalanceStages.h"
 

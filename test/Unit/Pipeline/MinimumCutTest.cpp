@@ -1,5 +1,4 @@
-//===-- MinimumCutTest.cpp - the flow against brute force
-//--------------------------------------------------------------===//
+//===-- MinimumCutTest.cpp - the flow against brute force ---------------------------------------------------------===//
 
 #include "shardc/Pipeline/MinimumCut.h"
 

@@ -1,5 +1,4 @@
-//===-- ScheduleTest.cpp - the generators against the checker, and the checker against faults
-//------------------------===//
+//===-- ScheduleTest.cpp - the generators against the checker, and the checker against faults ---------------------===//
 
 #include "shardc/Pipeline/Schedule.h"
 
@@ -55,8 +54,7 @@ TEST(Schedule, OneFOneBWithFewerMicroBatchesThanStages) {
 
 TEST(Schedule, UnknownName) { EXPECT_FALSE(findSchedule("zigzag")); }
 
-//===-- Faults
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Faults ----------------------------------------------------------------------------------------------------===//
 
 TEST(ScheduleFault, OverwrittenSlot) {
   Schedule schedule = scheduleOneFOneB(2, 4);

@@ -161,13 +161,15 @@ private:
     int64_t slots = section.countSlots();
     Value number = numberRank(section);
     if (!number)
-      return value;
+      return markPartial(value);
     SmallVector<int64_t> shape{slots, section.values};
     auto indices = RankedTensorType::get(shape, builder.getI64Type());
     Value slot = nn::IotaOp::create(builder, loc, indices, 0);
     Value mine = nn::CompareOp::create(builder, loc, nn::CompareDirection::EQ, slot, broadcast(number, shape, {}));
-    Value placed = nn::SelectOp::create(builder, loc, mine, broadcast(value, shape, {1}), createZeros(shape));
-    markPartial(placed);
+    Value everywhere = broadcast(value, shape, {1});
+    if (dist::ShardingAttr sharding = dist::getSharding(value))
+      markPartial(everywhere, sharding.getPartial());
+    Value placed = markPartial(nn::SelectOp::create(builder, loc, mine, everywhere, createZeros(shape)));
     return markPartial(nn::ReshapeOp::create(builder, loc, vectorType({slots * section.values}), placed));
   }
 

@@ -15,6 +15,9 @@ bin_dir = os.path.join(config.build_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [bin_dir, os.path.dirname(config.filecheck), os.environ.get("PATH", "")]
 )
+for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
 config.substitutions.append(("%examples", os.path.join(config.source_dir, "examples")))
 config.substitutions.append(("%source_dir", config.source_dir))
 config.substitutions.append(("%build_dir", config.build_dir))

@@ -22,7 +22,7 @@ constexpr Hardware kTable[] = {
     {"h100", 350e12, 2.8e12, 380e9, 3e-6, 10e-6},
 };
 
-constexpr double kPicosecondsPerSecond = 1e12;
+constexpr double kFemtosecondsPerSecond = 1e15;
 
 } // namespace
 
@@ -44,7 +44,7 @@ std::string shardc::dist::describe(const Hardware &hardware) {
 
 int64_t CostModel::getWorkTime(double flops, double bytes) const {
   double seconds = std::max(flops / hardware.flops, bytes / hardware.memoryBandwidth);
-  return std::llround(seconds * kPicosecondsPerSecond);
+  return std::llround(seconds * kFemtosecondsPerSecond);
 }
 
 int64_t CostModel::getCollectiveTime(CollectiveKind kind, int64_t ranks, int64_t bytes) const {
@@ -68,7 +68,7 @@ int64_t CostModel::getCollectiveTime(CollectiveKind kind, int64_t ranks, int64_t
     break;
   }
   double seconds = hardware.launchOverhead + latency * hardware.linkLatency + volume / hardware.linkBandwidth;
-  return std::llround(seconds * kPicosecondsPerSecond);
+  return std::llround(seconds * kFemtosecondsPerSecond);
 }
 
 int64_t shardc::dist::getRingElements(CollectiveKind kind, int64_t ranks, int64_t elements) {

@@ -6,7 +6,7 @@
 // 2005, Chan et al. 2007): with t ranks, n bytes of the whole value, α a message's latency and β⁻¹ the link's bandwidth
 //     all-reduce       2 (t − 1) α + 2 (t − 1)/t · n β      all-gather, reduce-scatter   (t − 1) α + (t − 1)/t · n β
 //     all-to-all       (t − 1) α + (t − 1)/t² · n β
-// plus a fixed overhead for each collective. Times are picoseconds in integers, so that sums do not depend on the order
+// plus a fixed overhead for each collective. Times are femtoseconds in integers, so that sums do not depend on the order
 // and equal costs are equal.
 //
 //===----------------------------------------------------------------------------------------------------------------===//
@@ -44,10 +44,10 @@ class CostModel {
 public:
   explicit CostModel(const Hardware &hardware) : hardware(hardware) {}
 
-  /// Local work of so many operations and bytes of memory traffic, in picoseconds.
+  /// Local work of so many operations and bytes of memory traffic, in femtoseconds.
   int64_t getWorkTime(double flops, double bytes) const;
   /// A collective of `ranks` on a value of `bytes` (the whole value: the result of a gather, the operand of a
-  /// reduce-scatter, what all ranks of an all-to-all hold together), in picoseconds.
+  /// reduce-scatter, what all ranks of an all-to-all hold together), in femtoseconds.
   int64_t getCollectiveTime(CollectiveKind kind, int64_t ranks, int64_t bytes) const;
 
 private:

@@ -153,7 +153,8 @@ private:
     for (const Atom &atom : subDimensions.getAtoms(argument))
       if (isParameter && divides(atom.atomClass, atom.size)) {
         node.strategies.push_back({{{}, {Placement::split(atom.part)}}});
-        rooted.insert(key(argument, atom.part));
+        if (ordered.contains(argument))
+          rooted.insert(key(argument, atom.part));
       }
     problem.nodes.push_back(std::move(node));
   }
@@ -276,7 +277,8 @@ private:
     return placement.kind == Placement::Split ? bytes / problem.ranks : bytes;
   }
 
-  /// The roofline time of what one rank does of an op; `atom` is what it splits over tp.
+  /// The roofline time of what one rank does of an op; `atom` is what it splits over tp. Ops that fuse have their
+  /// operands in registers, and cost their arithmetic only.
   int64_t getWork(Operation *op, const OpPlacement &placement, const OpAtom *atom) const {
     auto cost = dyn_cast<nn::CostOpInterface>(op);
     if (!cost)
@@ -291,7 +293,8 @@ private:
       flops /= batchRanks;
     if (atom)
       flops /= problem.ranks;
-    return problem.costModel->getWorkTime(flops, whole > 0 ? cost.getBytes() * (local / whole) : 0);
+    bool isFused = isa<nn::FusibleOpInterface>(op);
+    return problem.costModel->getWorkTime(flops, isFused || whole == 0 ? 0 : cost.getBytes() * (local / whole));
   }
 
   int64_t getCombineTime(Operation *op) const {
@@ -317,8 +320,8 @@ private:
       edge.bytes = static_cast<int64_t>(countLocalBytes(value, {}));
       edge.isZero = nn::isZeroTensor(value);
       for (const Atom &atom : subDimensions.getAtoms(value))
-        if (vocabularies[atom.atomClass])
-          edge.vocabulary = atom.part;
+        if (vocabularies[atom.atomClass] || !rooted.contains(key(value, atom.part)))
+          edge.kept.push_back(atom.part);
       for (const Strategy &strategy : problem.nodes[edge.source].strategies)
         if (!llvm::is_contained(edge.sources, strategy.placement.results[result]))
           edge.sources.push_back(strategy.placement.results[result]);
@@ -359,7 +362,7 @@ private:
   DenseSet<Value> reported;
   DenseSet<Operation *> gradientProducts;
   DenseMap<Value, int> nodeOf;
-  /// Parts of values that stem from a parameter's own.
+  /// Parts of values that stem from those of a parameter that must be split.
   DenseSet<std::pair<Value, std::pair<int, int64_t>>> rooted;
   DenseSet<Value> maybePartial;
   bool hasFailed = false;

@@ -18,7 +18,8 @@ int64_t LayoutProblem::getReshardCost(const Edge &edge, const Placement &from, c
     return 0;
   if (to.isPartial())
     return edge.isZero && from.kind == Placement::Replicated ? 0 : kInfeasible;
-  if (from.kind == Placement::Split && edge.vocabulary && from == Placement::split(edge.vocabulary))
+  if (from.kind == Placement::Split &&
+      llvm::any_of(edge.kept, [&](const nn::FactorPart &part) { return from == Placement::split(part); }))
     return kInfeasible;
   if (from.isPartial())
     return costModel->getCollectiveTime(to.kind == Placement::Split ? Kind::ReduceScatter : Kind::AllReduce, ranks,

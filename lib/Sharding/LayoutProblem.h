@@ -8,8 +8,9 @@
 // - A product with a parameter of rank ≥ 2, and the product that makes its gradient, split an atom of the parameter,
 //   in which the parameter is stored.
 // - What is split along a vocabulary (Vocabulary.h) stays so: its tables split their rows, and logits are not gathered.
-// - Other ops carry a split on but do not begin one: an op is split along a class that stems from a parameter only if
-//   one of its operands comes split that way. (Ops on values that stem from none, like iota, may be.)
+// - Other ops carry a split on but do not begin one: where operands have a part that stems from such a parameter, the op
+//   is split along it only if one of them comes split that way. (Vectors, masks and iotas follow.)
+// - What is split without stemming from such a parameter (a mask made by the rank for itself) is not gathered.
 // - A partial activation is all-reduced. A reduce-scatter instead, with what follows on shards until the next
 //   all-gather, is sequence parallelism, which is another order. Gradients may be reduce-scattered.
 //
@@ -56,7 +57,7 @@ public:
     bool isResult = false;             // returned otherwise: must be complete
     int64_t bytes = 0;                 // on a rank, whole along tp
     bool isZero = false;
-    nn::FactorPart vocabulary;            // the part along which it is not gathered
+    llvm::SmallVector<nn::FactorPart> kept; // parts along which a split is neither gathered nor moved
     llvm::SmallVector<Placement> sources; // the places that the source's strategies leave it in
   };
 
@@ -79,7 +80,7 @@ public:
 private:
   friend class ProblemBuilder;
 
-  /// Picoseconds to bring a value from one place to another in one collective (slices are free); kInfeasible where
+  /// Femtoseconds to bring a value from one place to another in one collective (slices are free); kInfeasible where
   /// there is none.
   int64_t getReshardCost(const Edge &edge, const Placement &from, const Placement &to) const;
   /// The price of copies of a value beside its source: one that is replicated, from which splits are sliced, or splits.

@@ -16,7 +16,7 @@ using namespace shardc::sharding;
 
 namespace {
 
-/// `3 · 4/tp · 16 x 64`
+/// `3*4/tp*16 x 64`
 std::string describe(dist::ShardingAttr sharding) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -30,7 +30,7 @@ std::string describe(dist::ShardingAttr sharding) {
               for (StringAttr axis : sub.getAxes())
                 stream << '/' << axis.getValue();
             },
-            "·");
+            "*");
       },
       " x ");
   return text;
@@ -42,7 +42,7 @@ void Notes::addSolution(const dist::Hardware &hardware, int64_t cost) {
   lines.push_back("hardware " + dist::describe(hardware));
   lines.push_back(
       llvm::formatv("layout over tp={0}: estimated {1:f3} ms a micro-batch, the least of all layouts allowed",
-                    mesh.getSize("tp"), cost / 1e9));
+                    mesh.getSize("tp"), cost / 1e12));
 }
 
 void Notes::addParameters(func::FuncOp function) {

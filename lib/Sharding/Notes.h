@@ -17,7 +17,7 @@ class Notes {
 public:
   explicit Notes(dist::MeshAttr mesh) : mesh(mesh) {}
 
-  /// The table that the costs are for, and the cost of the chosen layout in picoseconds.
+  /// The table that the costs are for, and the cost of the chosen layout in femtoseconds.
   void addSolution(const dist::Hardware &hardware, int64_t cost);
   /// What is split of each parameter, and what stays replicated, with its bytes.
   void addParameters(mlir::func::FuncOp function);

@@ -35,6 +35,8 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook
   if (isDone(Emit::NN))
     return;
 
+  // What must divide over tp has to before layouts are chosen.
+  passes.addPass(sharding::createPadVocabulariesPass());
   passes.addPass(sharding::createAnnotatePass());
   passes.addPass(sharding::createPartitionPass());
   passes.addPass(createCSEPass());

@@ -8,7 +8,8 @@
 // - A product with a parameter of rank ≥ 2, and the product that makes its gradient, split an atom of the parameter,
 //   in which the parameter is stored.
 // - What is split along a vocabulary (Vocabulary.h) stays so: its tables split their rows, and logits are not gathered.
-// - Other ops carry a split on but do not begin one: where operands have a part that stems from such a parameter, the op
+// - Other ops carry a split on but do not begin one: where operands have a part that stems from such a parameter, the
+// op
 //   is split along it only if one of them comes split that way. (Vectors, masks and iotas follow.)
 // - What is split without stemming from such a parameter (a mask made by the rank for itself) is not gathered.
 // - A partial activation is all-reduced. A reduce-scatter instead, with what follows on shards until the next
@@ -58,7 +59,7 @@ public:
     int64_t bytes = 0;                 // on a rank, whole along tp
     bool isZero = false;
     llvm::SmallVector<nn::FactorPart> kept; // parts along which a split is neither gathered nor moved
-    llvm::SmallVector<Placement> sources; // the places that the source's strategies leave it in
+    llvm::SmallVector<Placement> sources;   // the places that the source's strategies leave it in
   };
 
   /// `batch` is the layout along dp (its sizes are what a rank computes on). Reports parameters that do not divide.

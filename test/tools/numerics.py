@@ -10,6 +10,7 @@ MODEL is the stem of a file below examples/. Prints a line for each comparison a
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,6 +21,8 @@ import tensors
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LAYOUTS = [(2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 2, 2), (1, 4, 1), (1, 1, 4)]  # dp, pp, tp
 GLOBAL_BATCH = 8
+# With SHARDC_FAULT in the environment, a compiler with that fault: the checks must fail.
+COMPILER = ["compiler-fault", os.environ["SHARDC_FAULT"]] if "SHARDC_FAULT" in os.environ else ["shardc"]
 
 
 class Model:
@@ -52,7 +55,7 @@ class Runner:
         folder = self.work / str(self.runs)
         folder.mkdir()
         dp, pp, tp = layout
-        call(["shardc", self.model.path, f"--dp={dp}", f"--pp={pp}", f"--tp={tp}", f"--micro-batch={micro_batch}",
+        call([*COMPILER, self.model.path, f"--dp={dp}", f"--pp={pp}", f"--tp={tp}", f"--micro-batch={micro_batch}",
               f"--global-batch={GLOBAL_BATCH}", f"--dropout={self.dropout}", *self.model.compile_options(),
               *compile_options, "-o", folder / "plan"])
         call(["shardrun", folder / "plan", f"--steps={steps}", "--quiet", "--dump-gradients", folder / "gradients",
@@ -102,13 +105,13 @@ OPTIMIZERS = {
 }
 
 
-def check_reference(runner, report, layouts):
+def check_reference(runner, report, layouts, gradients_only=False):
     model = runner.model
     for layout in layouts:
         gradients, _ = runner.run(layout)
         report.gradients(f"{model.stem} {layout} against PyTorch", gradients, model.reference / "gradients.safetensors",
                          1e-4)
-        for name, options in OPTIMIZERS.items():
+        for name, options in ({} if gradients_only else OPTIMIZERS).items():
             curve = model.losses.get(name)
             if curve is None:
                 continue
@@ -151,6 +154,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--layouts", help="dp,pp,tp dp,pp,tp …")
     parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--gradients-only", action="store_true", help="reference: no losses")
     options = parser.parse_args()
     if options.layouts:
         layouts = [tuple(map(int, layout.split(","))) for layout in options.layouts.split()]
@@ -158,7 +162,9 @@ def main():
         layouts = [(1, 1, 1)] if options.check == "reference" else LAYOUTS
     report = Report()
     with tempfile.TemporaryDirectory() as work:
-        CHECKS[options.check](Runner(Model(options.model), work, options.dropout), report, layouts)
+        runner = Runner(Model(options.model), work, options.dropout)
+        more = {"gradients_only": True} if options.gradients_only else {}
+        CHECKS[options.check](runner, report, layouts, **more)
     return report.close()
 
 

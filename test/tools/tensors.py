@@ -1,8 +1,12 @@
-"""Reads safetensors files with Python's own library, and compares what they hold."""
+"""Reads safetensors files with Python's own library, and compares what they hold.
+
+    tensors.py GOT EXPECTED TOLERANCE      exits 1 if a tensor is off by more than TOLERANCE of its maximum (0: equal bits)
+"""
 
 import array
 import json
 import struct
+import sys
 
 CODES = {"F32": "f", "F64": "d", "I64": "q", "I32": "i"}
 
@@ -48,3 +52,14 @@ def compare(got, expected, tolerance):
         if not relative <= tolerance:
             faults.append(f"{name}: off by {relative:.2e} of its maximum, expected at most {tolerance:.0e}")
     return faults, worst
+
+
+def main(got, expected, tolerance):
+    expected = read(expected)
+    faults, _ = compare(read(got), expected, float(tolerance))
+    print("\n".join(faults + [f"{len(faults)} of {len(expected)} tensors differ"]))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

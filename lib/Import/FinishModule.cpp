@@ -70,7 +70,7 @@ LogicalResult Importer::eraseUnusedParameters() {
     state.notes.push_back("left out, as the loss does not depend on it: " + unused);
   parameters = std::move(used);
   if (!anyTrainable)
-    return diagnostics.error("train-68", "model", file.path, "the loss does not depend on any trainable parameter",
+    return diagnostics.error("training-68", "model", file.path, "the loss does not depend on any trainable parameter",
                              "name the trainable initializers: --trainable GLOB");
   return success();
 }

@@ -33,9 +33,9 @@ FailureOr<std::string> Importer::chooseLossOutput() {
   if (llvm::is_contained(scalars, "loss"))
     return std::string("loss");
   if (scalars.empty())
-    return diagnostics.error("train-67", "model", file.path, "no output is a float scalar that could be the loss",
+    return diagnostics.error("training-67", "model", file.path, "no output is a float scalar that could be the loss",
                              kRemedy);
-  return diagnostics.error("train-67", "model", file.path, "several outputs are scalars, and none is called 'loss'",
+  return diagnostics.error("training-67", "model", file.path, "several outputs are scalars, and none is called 'loss'",
                            "say which: --loss output:NAME");
 }
 
@@ -45,7 +45,7 @@ FailureOr<std::string> Importer::chooseLogits() {
     if (Operand value = state.values.lookup(name); value && value.isFloat() && value.getRank() >= 2)
       candidates.push_back(name);
   if (candidates.empty())
-    return diagnostics.error("train-67", "model", file.path,
+    return diagnostics.error("training-67", "model", file.path,
                              "no output is logits: floats of [batch, …, classes], as --loss cross_entropy needs");
   if (candidates.size() > 1)
     state.notes.push_back("the loss is that of the output '" +
@@ -67,14 +67,14 @@ FailureOr<MeanParts> Importer::buildCrossEntropyLoss(NodeBuilder &builder) {
     return failure();
   for (const ModelInput &input : inputs)
     if (input.name == kLabels)
-      return diagnostics.error("train-72", "input", input.name,
+      return diagnostics.error("training-72", "input", input.name,
                                "exists in the model, but --loss cross_entropy adds an input of this name",
                                "rename the model's input, or use the loss of the graph");
   Operand logits = state.values.lookup(*output);
   if (logits.isConstant())
-    return diagnostics.error("train-68", "output", *output, "does not depend on any parameter");
+    return diagnostics.error("training-68", "output", *output, "does not depend on any parameter");
   if (logits.getShape().front() != state.batch)
-    return diagnostics.error("train-67", "output", *output,
+    return diagnostics.error("training-67", "output", *output,
                              Twine("has shape ") + formatShape(logits.getShape()) +
                                  ", expected dimension 0 to be the "
                                  "batch " +
@@ -87,12 +87,12 @@ FailureOr<MeanParts> Importer::buildCrossEntropyLoss(NodeBuilder &builder) {
 FailureOr<MeanParts> Importer::takeLossOutput(NodeBuilder &builder, StringRef output) {
   Operand value = state.values.lookup(output);
   if (!value.isFloat() || value.getNumElements() != 1)
-    return diagnostics.error("train-67", "output", output,
+    return diagnostics.error("training-67", "output", output,
                              Twine("is ") + getTypeName(value.getType()) + " of shape " +
                                  formatShape(value.getShape()) + ", expected a float scalar",
                              kRemedy);
   if (value.isConstant())
-    return diagnostics.error("train-68", "output", output, "does not depend on any parameter");
+    return diagnostics.error("training-68", "output", output, "does not depend on any parameter");
   if (auto mean = state.means.find(output); mean != state.means.end())
     return mean->second;
   state.notes.push_back("micro-batch-dependent: the loss '" + output.str() +
@@ -110,11 +110,11 @@ FailureOr<MeanParts> Importer::buildLoss() {
     return buildCrossEntropyLoss(builder);
   if (loss.consume_front("output:")) {
     if (!llvm::is_contained(getOutputs(), loss.str()))
-      return diagnostics.error("train-67", "option", "--loss", Twine("the model has no output '") + loss + "'");
+      return diagnostics.error("training-67", "option", "--loss", Twine("the model has no output '") + loss + "'");
     return takeLossOutput(builder, loss);
   }
   if (!loss.empty())
-    return diagnostics.error("train-67", "option", "--loss",
+    return diagnostics.error("training-67", "option", "--loss",
                              Twine("the loss '") + loss +
                                  "' is unknown, expected cross_entropy or "
                                  "output:NAME");

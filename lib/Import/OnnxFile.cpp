@@ -247,7 +247,7 @@ public:
                       Twine(kMaxIr),
                   "export with an older or newer exporter");
     if (model.training_info_size() != 0)
-      return fail("train-76", "has a TrainingInfoProto, expected a plain forward graph",
+      return fail("training-76", "has a TrainingInfoProto, expected a plain forward graph",
                   "export the forward graph; optimizer and gradients are shardc's");
     return success();
   }

@@ -155,7 +155,7 @@ public:
       llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
       if (!pattern) {
         std::string message = llvm::toString(pattern.takeError());
-        return diagnostics.error("train-69", "option", option,
+        return diagnostics.error("training-69", "option", option,
                                  Twine("the pattern '") + text + "' is malformed: " + message);
       }
       patterns.emplace_back(text, std::move(*pattern));
@@ -175,7 +175,7 @@ public:
   void reportUnmatched(Diagnostics &diagnostics, StringRef option) {
     for (auto [index, entry] : llvm::enumerate(patterns))
       if (!matched[index])
-        (void)diagnostics.error("train-69", "option", option,
+        (void)diagnostics.error("training-69", "option", option,
                                 Twine("no floating tensor of the model matches '") + entry.first + "'",
                                 "the names are those of the file's initializers");
   }
@@ -220,7 +220,7 @@ private:
     const std::vector<Use> &all = found->second;
     if (!isFloatType(tensor.type)) {
       if (trainable.match(tensor.name))
-        (void)diagnostics.error("train-69", "tensor", tensor.name,
+        (void)diagnostics.error("training-69", "tensor", tensor.name,
                                 Twine("is to be trainable, but has element type ") + getTypeName(tensor.type));
       return;
     }
@@ -228,9 +228,9 @@ private:
     bool wanted = trainable.match(tensor.name), frozen = freeze.match(tensor.name);
     bool keepTie = tie.match(tensor.name), breakTie = untie.match(tensor.name);
     if (wanted && frozen)
-      return (void)diagnostics.error("train-69", "tensor", tensor.name, "is to be trainable and frozen");
+      return (void)diagnostics.error("training-69", "tensor", tensor.name, "is to be trainable and frozen");
     if (keepTie && breakTie)
-      return (void)diagnostics.error("train-69", "tensor", tensor.name, "is to be tied and untied");
+      return (void)diagnostics.error("training-69", "tensor", tensor.name, "is to be tied and untied");
     if (!inSlot && !wanted) {
       if (!tensor.shape.empty() && tensor.getNumElements() > 1)
         constants.push_back(tensor.name);

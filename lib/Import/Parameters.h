@@ -30,7 +30,7 @@ struct Parameter {
 };
 
 /// Finds the parameters among `tensors` (the file's order) and rewrites the uses of merged tensors in `graph`.
-/// [train-69]
+/// [training-69]
 mlir::FailureOr<std::vector<Parameter>> findParameters(Diagnostics &diagnostics, const ImportOptions &options,
                                                        const std::vector<Tensor> &tensors, Graph &graph,
                                                        std::vector<std::string> &notes);

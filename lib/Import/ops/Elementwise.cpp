@@ -78,7 +78,7 @@ LogicalResult buildNeg(NodeBuilder &builder) {
 template <UnaryKind kind> LogicalResult buildRounding(NodeBuilder &builder) {
   Operand input = builder.getInput(0);
   if (!input.isConstant())
-    return builder.fail("train-70", "rounds a value that is computed from the data, and has no gradient");
+    return builder.fail("training-70", "rounds a value that is computed from the data, and has no gradient");
   return builder.setResult(0, builder.unary(kind, input));
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 LogicalResult checkLabels(NodeBuilder &builder, const Operand &scores, const Operand &labels) {
   if (labels.getType() != TensorProto::INT64 && labels.getType() != TensorProto::INT32)
-    return builder.fail("train-72",
+    return builder.fail("training-72",
                         Twine("its labels are ") + getTypeName(labels.getType()) + ", expected int32 or int64");
   Shape expected(scores.getShape());
   if (expected.size() >= 2)
     expected.erase(expected.begin() + 1);
   if (scores.getRank() < 2 || Shape(labels.getShape()) != expected)
-    return builder.fail("train-72", Twine("its labels have shape ") + formatShape(labels.getShape()) +
+    return builder.fail("training-72", Twine("its labels have shape ") + formatShape(labels.getShape()) +
                                            " for scores " + formatShape(scores.getShape()) +
                                            ", expected the scores' without dimension 1");
   return success();
@@ -80,7 +80,7 @@ LogicalResult buildFromLogits(NodeBuilder &builder, const Operand &logits) {
 
 LogicalResult buildSoftmaxCrossEntropy(NodeBuilder &builder) {
   if (builder.isOutputUsed(1))
-    return builder.fail("train-70", "its second output (log probabilities) is used, which is not supported",
+    return builder.fail("training-70", "its second output (log probabilities) is used, which is not supported",
                         "compute LogSoftmax of the logits in a node of its own");
   return buildFromLogits(builder, builder.getInput(0));
 }
@@ -88,7 +88,7 @@ LogicalResult buildSoftmaxCrossEntropy(NodeBuilder &builder) {
 LogicalResult buildNegativeLogLikelihood(NodeBuilder &builder) {
   Value logits = findLogits(builder.getInput(0));
   if (!logits)
-    return builder.fail("train-70", "its input is no LogSoftmax along dimension 1, which is not supported",
+    return builder.fail("training-70", "its input is no LogSoftmax along dimension 1, which is not supported",
                         "apply LogSoftmax(axis=1) directly before it");
   return buildFromLogits(builder, logits);
 }

@@ -61,7 +61,7 @@ template <nn::NormKind kind> LogicalResult buildNorm(NodeBuilder &builder) {
     return failure();
   for (int64_t output : {1, 2})
     if (builder.isOutputUsed(output))
-      return builder.fail("train-73", Twine("its output ") + Twine(output) +
+      return builder.fail("training-73", Twine("its output ") + Twine(output) +
                                              " (a statistic) is used, expected only "
                                              "the normalised values to be");
   FailureOr<Value> scale = getNormParameter(builder, 1, input, *axis),

@@ -428,6 +428,10 @@ def refuse_external_length():
     return _external(location="make_models.py", length="12")
 
 
+def refuse_external_checksum():
+    return _external(location="make_models.py", checksum="00" * 20)
+
+
 def refuse_unbound():
     return classifier(inputs=[info("x", [BATCH, "features"])])
 

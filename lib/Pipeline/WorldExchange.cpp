@@ -160,8 +160,13 @@ private:
   Value place(const Section &section, Value value) {
     int64_t slots = section.countSlots();
     Value number = numberRank(section);
-    if (!number)
+    if (!number) {
+      // What is concatenated is computed in its place, so that it is a summand as soon as it is written.
+      if (auto concat = value.getDefiningOp<nn::ConcatOp>())
+        for (Value piece : concat.getInputs())
+          markPartial(piece);
       return markPartial(value);
+    }
     SmallVector<int64_t> shape{slots, section.values};
     auto indices = RankedTensorType::get(shape, builder.getI64Type());
     Value slot = nn::IotaOp::create(builder, loc, indices, 0);

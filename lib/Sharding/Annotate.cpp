@@ -144,6 +144,13 @@ private:
     return batch;
   }
 
+  LogicalResult reportNoLayout(func::FuncOp function, int64_t ranks) {
+    InFlightDiagnostic error = function.emitError("function '");
+    error << function.getName() << "': no layout over tp=" << ranks << " meets all orders [shard-6]";
+    error.attachNote() << "some op needs whole what must stay split, as a norm over a vocabulary does: tp=1 works";
+    return failure();
+  }
+
   LogicalResult annotateAccumulate(func::FuncOp function, Notes &notes) {
     copyMakers(function);
     SmallVector<std::pair<Value, Value>> equal;
@@ -173,7 +180,7 @@ private:
         return failure();
       FailureOr<CostNetwork::Solution> solution = problem->solve();
       if (failed(solution))
-        return function.emitError("no layout of '") << function.getName() << "' over tp=" << tp << " meets all orders";
+        return reportNoLayout(function, tp);
       tensor = problem->getLayout(function, solution->values);
       layouts.push_back({"tp", &*tensor});
       notes.addSolution(*hardwareRow, solution->cost);

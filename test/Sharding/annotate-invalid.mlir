@@ -61,3 +61,30 @@ module attributes {dist.mesh = #dist.mesh<[<"dp" = 4>, <"pp" = 1>, <"tp" = 1>]>}
 // expected-error @below {{module has no 'dist.mesh'}}
 module {
 }
+
+// -----
+
+// Logits stay split along the vocabulary, but the norm wants whole rows.
+module attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 1>, <"tp" = 2>]>} {
+  // expected-error @below {{function 'accumulate': no layout over tp=2 meets all orders [shard-6]}}
+  // expected-note @below {{some op needs whole what must stay split, as a norm over a vocabulary does: tp=1 works}}
+  func.func @accumulate(%ids: tensor<4xi64> {nn.input = "ids"}, %t: tensor<6x8xf32> {nn.parameter = {name = "t"}})
+      -> (tensor<f32> {nn.loss = "sum"}) {
+    %e = nn.gather %t, %ids axis 0 : (tensor<6x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+    %l = nn.dot_general %e, %t batch [] x [] contract [1] x [1] : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+    %y, %m, %r = nn.norm layer, %l axis 1 epsilon 1.0e-05 : tensor<4x6xf32>, tensor<4xf32>
+    %s = nn.reduce sum, %y dims [0, 1] : tensor<4x6xf32> -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Rows of 6 = 2 · 3 that a reshape takes apart.
+module attributes {dist.mesh = #dist.mesh<[<"dp" = 3>, <"pp" = 1>, <"tp" = 1>]>} {
+  // expected-error @below {{input "x": the batch has the sub-dimension 2, which does not divide over dp=3 [shard-5]}}
+  func.func @accumulate(%x: tensor<6xf32> {nn.input = "x"}) -> (tensor<2x3xf32>) {
+    %0 = nn.reshape %x : tensor<6xf32> -> tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+  }
+}

@@ -15,6 +15,9 @@ using namespace shardc::sharding;
 namespace shardc::sharding {
 
 class ProblemBuilder {
+  /// Violations that are reported one by one.
+  static constexpr size_t kMaxReports = 20;
+
 public:
   ProblemBuilder(func::FuncOp function, const SubDimensions &subDimensions, const std::vector<bool> &batchClasses,
                  int64_t batchRanks, LayoutProblem &problem)
@@ -29,6 +32,8 @@ public:
       addArgument(argument);
     for (Operation &op : body().without_terminator())
       addOp(&op);
+    if (reported.size() > kMaxReports)
+      emitError(function.getLoc()) << "and " << reported.size() - kMaxReports << " more parameters [shard-1]";
     if (hasFailed)
       return failure();
     addEdges();
@@ -121,6 +126,8 @@ private:
   void reportIndivisible(Operation *op, BlockArgument parameter) {
     hasFailed = true;
     if (!reported.insert(parameter).second)
+      return;
+    if (reported.size() > kMaxReports)
       return;
     StringRef name = getParameterName(function, parameter.getArgNumber());
     InFlightDiagnostic error = emitError(op->getLoc());

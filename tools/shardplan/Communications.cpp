@@ -10,26 +10,42 @@
 namespace shardc::shardplan {
 namespace {
 
-/// The first and the last product with a parameter in the forwards of all stages, by origin.
+/// By origin, in the forwards of all stages: the first and the last product with a parameter, and the last gather
+/// before the first one.
 struct ProductRange {
-  int64_t first = INT64_MAX, last = INT64_MIN;
+  int64_t first = INT64_MAX, last = INT64_MIN, gather = INT64_MIN;
 };
+
+bool isGather(const plan::Plan &plan, const plan::Instruction &instruction) {
+  return instruction.has_kernel() &&
+         plan.kernels(instruction.kernel().kernel()).description().find("gather") != std::string::npos;
+}
+
+bool isProductWithParameter(const plan::Program &program, const plan::Instruction &instruction) {
+  auto isParameter = [&](const plan::Operand &operand) {
+    return program.buffers(operand.buffer()).region() == plan::PARAMETER;
+  };
+  return instruction.has_gemm() && (isParameter(instruction.gemm().a()) || isParameter(instruction.gemm().b()));
+}
 
 ProductRange findProducts(const plan::Plan &plan) {
   ProductRange range;
+  std::vector<int64_t> gathers;
   for (const plan::Program &program : plan.programs())
     for (const plan::Block &block : program.blocks())
       for (const plan::Instruction &instruction : block.instructions()) {
-        if (block.action() != plan::Block::FORWARD || !instruction.has_gemm() || instruction.origin() < 0)
+        if (block.action() != plan::Block::FORWARD || instruction.origin() < 0)
           continue;
-        auto isParameter = [&](const plan::Operand &operand) {
-          return program.buffers(operand.buffer()).region() == plan::PARAMETER;
-        };
-        if (!isParameter(instruction.gemm().a()) && !isParameter(instruction.gemm().b()))
+        if (isGather(plan, instruction))
+          gathers.push_back(instruction.origin());
+        if (!isProductWithParameter(program, instruction))
           continue;
         range.first = std::min(range.first, instruction.origin());
         range.last = std::max(range.last, instruction.origin());
       }
+  for (int64_t origin : gathers)
+    if (origin < range.first)
+      range.gather = std::max(range.gather, origin);
   return range;
 }
 
@@ -94,7 +110,7 @@ private:
                  ? gradientOrNorm(buffer)
                  : "norm exchange";
     }
-    if (instruction.origin() < products.first)
+    if (instruction.origin() <= products.gather)
       return "embedding";
     return instruction.origin() >= products.last ? "head and loss" : "layers";
   }

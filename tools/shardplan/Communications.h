@@ -4,10 +4,10 @@
 // (all_reduce: of the value; all_gather: of the output; reduce_scatter and all_to_all: of the input)
 //   all_reduce 2·n·(k−1)/k    all_gather, reduce_scatter, all_to_all n·(k−1)/k    send n
 //
-// Categories. Collectives of the forward and the backward belong to `embedding` when they stem from ops before the
-// first product with a parameter, to `head and loss` from the last such product on, else to `layers` (origins ascend in
-// topological order). In the update: `gradients` (over dp and tp), `tied gradients` (over some stages), `norm exchange`
-// (all ranks). Messages are `pipeline`.
+// Categories. Collectives of the forward and the backward belong to `embedding` when they stem from the gathers before
+// the first product with a parameter, to `head and loss` from the last such product on, else to `layers` (origins
+// ascend in topological order). In the update: `gradients` (over dp and tp), `tied gradients` (over some stages), `norm
+// exchange` (all ranks). Messages are `pipeline`.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDPLAN_COMMUNICATIONS_H

@@ -154,11 +154,28 @@ private:
         bytes += use.bytes * use.runs;
       }
     line("    {}: {} bytes, ring-equivalent elements sent {:.0f}", category, grouped(bytes), sent);
+    if (category == "gradients" && !options.instructions)
+      return showGradients(uses);
     for (const CommunicationUse &use : uses)
       if (use.category == category)
         line("      {:<13} {}{}{} over {} ({}): {} times {} elements, {} sent, {}", use.direction, use.kind,
              use.reduction.empty() ? "" : " ", use.reduction, use.communicator, use.members, use.runs,
              grouped(use.elements), elementsText(use.sentTimesMembers, use.members), use.node);
+  }
+
+  /// One line for each kind and communicator: there is one reduction for each parameter.
+  void showGradients(const std::vector<CommunicationUse> &uses) {
+    std::map<std::string, std::pair<int64_t, int64_t>> sums; // count and elements
+    for (const CommunicationUse &use : uses) {
+      if (use.category != "gradients")
+        continue;
+      auto &[count, elements] =
+          sums[fmt::format("{} {} over {} ({})", use.kind, use.reduction, use.communicator, use.members)];
+      count += use.runs;
+      elements += use.elements * use.runs;
+    }
+    for (const auto &[name, sum] : sums)
+      line("      update        {}: {} of {} elements in all", name, sum.first, grouped(sum.second));
   }
 
   void showInstructions(const plan::Program &program) {

@@ -360,7 +360,14 @@ bool dropGradient(plan::Plan &plan) {
 
 bool dropOutput(plan::Plan &plan) {
   Found found = find(plan, plan::Block::UPDATE, [](const plan::Program &program, const plan::Instruction &instruction) {
-    return writesOnly(program, instruction, plan::OUTPUT);
+    bool any = false;
+    for (const plan::Operand &operand : instruction.kernel().writes()) {
+      plan::Region region = program.buffers(operand.buffer()).region();
+      if (region == plan::PARAMETER || region == plan::STATE)
+        return false;
+      any |= region == plan::OUTPUT;
+    }
+    return any;
   });
   if (found)
     erase(found);

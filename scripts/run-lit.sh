@@ -5,7 +5,7 @@ lit=$(command -v lit || ls /usr/lib/llvm-22/bin/lit /usr/lib/llvm-22/build/utils
 [ -n "$lit" ] || { echo "error: lit is not installed; run scripts/setup.sh" >&2; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-"$lit" -v --time-tests "$@" 2>&1 | tee "$log" | grep -vE '^PASS: '
+"$lit" -v  "$@" 2>&1 | tee "$log" | grep -vE '^PASS: '
 status=${PIPESTATUS[0]}
 # lit counts in lines such as "  Passed: 12 (85.71%)"; an unresolved or timed-out test has not passed.
 count() { awk -v word="$1" '$0 ~ "^ *" word " *:" { sub(/^[^:]*: */, ""); n += $1 } END { print n + 0 }' "$log"; }

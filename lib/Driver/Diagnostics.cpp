@@ -7,6 +7,7 @@
 #include "mlir/IR/Location.h"
 
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <csignal>
@@ -80,9 +81,12 @@ void shardc::driver::printSummary(const Options &options, llvm::raw_ostream &out
                        options.schedule, options.recompute);
   out << llvm::formatv("micro-batch {0}, {1} micro-batches a step, global batch {2}\n", options.microBatch,
                        options.getMicroBatches(), options.getGlobalBatch());
-  out << llvm::formatv("{0}, lr {1} ({2}), weight decay {3}, clip norm {4}\n", options.optimizer, options.learningRate,
-                       options.lrSchedule, options.getWeightDecay(),
-                       options.clipNorm > 0 ? llvm::formatv("{0}", options.clipNorm).str() : "off");
+  out << options.optimizer << llvm::format(", lr %g", options.learningRate) << " (" << options.lrSchedule
+      << llvm::format("), weight decay %g, clip norm ", options.getWeightDecay());
+  if (options.clipNorm > 0)
+    out << llvm::format("%g\n", options.clipNorm);
+  else
+    out << "off\n";
 }
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context) : context(context) {

@@ -65,7 +65,9 @@ private:
   bool isMade = false, isCommitted = false;
 };
 
-LogicalResult report(Location loc, const rt::Status &status) {
+/// The violations name rank, instruction and node themselves.
+LogicalResult report(MLIRContext *context, const rt::Status &status) {
+  Location loc = UnknownLoc::get(context);
   for (const rt::Violation &violation : status.violations()) {
     InFlightDiagnostic diagnostic = emitError(loc, violation.message);
     for (const std::string &note : violation.notes)
@@ -133,7 +135,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
     plan.mutable_target()->add_features(feature);
   plan.set_kernels_checksum(rt::xxHash64((*object)->getBuffer()));
   if (rt::Status status = rt::verifyPlan(plan); !status.isOk())
-    return report(loc, status);
+    return report(module.getContext(), status);
 
   if (failed(writeFile(loc, partial.getFile(rt::kPlanFile), rt::serializePlan(plan))))
     return failure();

@@ -25,7 +25,7 @@ struct Kernel {
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all
 /// scalars or all vectors. Null, with an error, where the op has no body for its element type.
-mlir::Value buildNode(Kernel &kernel, const Node &node, mlir::ValueRange operands, const Address &address,
+mlir::Value buildNode(Kernel &kernel, const KernelNode &node, mlir::ValueRange operands, const Address &address,
                       bool isVector, mlir::Value mask);
 
 /// Uniform numbers for element numbers `position` (i64, scalar or vector): the first word of Philox4x32-10.

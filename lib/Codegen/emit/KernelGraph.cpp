@@ -35,10 +35,10 @@ public:
 private:
   FailureOr<Placement> placeResult(Value value);
   FailureOr<unsigned> getNode(Value value, Placement placement);
-  LogicalResult addOperands(Node &node, const Placement &placement);
-  LogicalResult addReductionOperand(Node &node, nn::ReduceOp reduce, const Placement &placement);
-  LogicalResult addOperand(Node &node, Value operand, Placement placement);
-  void addStrides(Node &node, ArrayRef<int64_t> strides, const Placement &placement);
+  LogicalResult addOperands(KernelNode &node, const Placement &placement);
+  LogicalResult addReductionOperand(KernelNode &node, nn::ReduceOp reduce, const Placement &placement);
+  LogicalResult addOperand(KernelNode &node, Value operand, Placement placement);
+  void addStrides(KernelNode &node, ArrayRef<int64_t> strides, const Placement &placement);
   SmallVector<int64_t> spread(ArrayRef<int64_t> strides, const Placement &placement) const;
   bool isReduced(int64_t dim) { return (dim < static_cast<int64_t>(def.getRows())) != isRowKernel; }
 
@@ -98,12 +98,12 @@ SmallVector<int64_t> GraphBuilder::spread(ArrayRef<int64_t> strides, const Place
   return spreadStrides;
 }
 
-void GraphBuilder::addStrides(Node &node, ArrayRef<int64_t> strides, const Placement &placement) {
+void GraphBuilder::addStrides(KernelNode &node, ArrayRef<int64_t> strides, const Placement &placement) {
   node.isAccess = true;
   node.strides = spread(strides, placement);
 }
 
-LogicalResult GraphBuilder::addOperand(Node &node, Value operand, Placement placement) {
+LogicalResult GraphBuilder::addOperand(KernelNode &node, Value operand, Placement placement) {
   FailureOr<unsigned> index = getNode(operand, normalise(getTensorType(operand).getShape(), std::move(placement)));
   if (failed(index))
     return failure();
@@ -112,7 +112,7 @@ LogicalResult GraphBuilder::addOperand(Node &node, Value operand, Placement plac
   return success();
 }
 
-LogicalResult GraphBuilder::addReductionOperand(Node &node, nn::ReduceOp reduce, const Placement &placement) {
+LogicalResult GraphBuilder::addReductionOperand(KernelNode &node, nn::ReduceOp reduce, const Placement &placement) {
   for (int64_t dim : placement)
     if (dim >= 0 && isReduced(dim))
       return reduce.emitOpError("in a kernel must keep the dimensions that the kernel does not reduce");
@@ -144,7 +144,7 @@ LogicalResult GraphBuilder::addReductionOperand(Node &node, nn::ReduceOp reduce,
   return success();
 }
 
-LogicalResult GraphBuilder::addOperands(Node &node, const Placement &placement) {
+LogicalResult GraphBuilder::addOperands(KernelNode &node, const Placement &placement) {
   Operation *op = node.getOp();
   if (auto argument = dyn_cast<BlockArgument>(node.value)) {
     SmallVector<int64_t> strides;
@@ -189,7 +189,7 @@ FailureOr<unsigned> GraphBuilder::getNode(Value value, Placement placement) {
   auto key = std::make_pair(value.getAsOpaquePointer(), placement);
   if (auto it = known.find(key); it != known.end())
     return it->second;
-  Node node;
+  KernelNode node;
   node.value = value;
   if (failed(addOperands(node, placement)))
     return failure();
@@ -250,7 +250,7 @@ unsigned KernelGraph::getNumRowLoops() const {
 }
 
 bool KernelGraph::hasReductions() const {
-  return llvm::any_of(nodes, [](const Node &node) { return node.isReduction(); });
+  return llvm::any_of(nodes, [](const KernelNode &node) { return node.isReduction(); });
 }
 
 bool KernelGraph::canMerge(unsigned outer) const {

@@ -27,7 +27,7 @@ struct Loop {
   bool isRow;
 };
 
-struct Node {
+struct KernelNode {
   mlir::Value value;
   llvm::SmallVector<unsigned> operands;
   /// Arguments, iota, rng_uniform and constants that are no splats are accesses; others have no strides.
@@ -49,7 +49,7 @@ struct Write {
 struct KernelGraph {
   exec::KernelDefOp def;
   llvm::SmallVector<Loop> loops; // rows first
-  std::vector<Node> nodes;
+  std::vector<KernelNode> nodes;
   llvm::SmallVector<Write> writes;
 
   unsigned getNumRowLoops() const;

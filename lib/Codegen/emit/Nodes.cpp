@@ -99,7 +99,7 @@ Value shardc::codegen::loadCoordinate(Kernel &kernel, Operation *op, StringRef a
   return loadControl(kernel, kernel.builder.getI64Type(), offset);
 }
 
-Value shardc::codegen::buildNode(Kernel &kernel, const Node &node, ValueRange operands, const Address &address,
+Value shardc::codegen::buildNode(Kernel &kernel, const KernelNode &node, ValueRange operands, const Address &address,
                                  bool isVector, Value mask) {
   Operation *op = node.getOp();
   Type element = node.getElementType();

@@ -94,7 +94,7 @@ void RowBuilder::joinRowsAndInnerLoops() {
       return;
     // A reduction of single elements still takes its lanes.
     graph.loops.push_back({1, false});
-    for (Node &node : graph.nodes)
+    for (KernelNode &node : graph.nodes)
       if (node.isAccess)
         node.strides.push_back(0);
     for (Write &write : graph.writes)
@@ -118,7 +118,7 @@ void RowBuilder::joinRowsAndInnerLoops() {
 
 void RowBuilder::analyse() {
   numInner = graph.loops.size() - numRows;
-  for (const Node &node : graph.nodes) {
+  for (const KernelNode &node : graph.nodes) {
     unsigned scope = node.isAccess ? getScope(node.strides) : 0;
     if (!node.isReduction())
       for (unsigned operand : node.operands)
@@ -254,7 +254,7 @@ LogicalResult RowBuilder::buildVectorBody(State state, unsigned pass, Value posi
   if (failed(buildNodes(state, pass, numInner, mask)) || failed(buildWrites(state, pass, numInner, mask)))
     return failure();
   for (auto [accumulator, reduction] : llvm::zip(accumulators, getReductions(pass))) {
-    const Node &node = graph.nodes[reduction];
+    const KernelNode &node = graph.nodes[reduction];
     auto reduce = cast<nn::ReduceOp>(node.getOp());
     Value next = broadcastLanes(builder, loc, state.values[node.operands[0]]);
     if (mask)

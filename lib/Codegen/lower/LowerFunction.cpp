@@ -224,8 +224,10 @@ private:
     if (std::optional<Place> place = findPlace(value))
       return places[value] = *place;
     Operation *view = value.getDefiningOp();
-    Place dense = getDenseCopy(getPlace(view->getOperand(0), loc), view->getOperand(0), view);
-    return places[value] = {dense.buffer, applyView(view, dense.view)};
+    Place source = getPlace(view->getOperand(0), loc);
+    if (!applyView(view, source.view))
+      source = getDenseCopy(source, view->getOperand(0), view);
+    return places[value] = {source.buffer, applyView(view, source.view)};
   }
 
   Place addScratch(RankedTensorType type, Location loc) {

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <fmt/format.h>
+#include <string>
 
 namespace shardc::rt {
 
@@ -12,6 +13,8 @@ Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
     : loaded(plan), options(options), mesh(plan.plan.mesh()), world(plan.plan) {
   executors.resize(mesh.ranks());
   statuses.resize(mesh.ranks());
+  // The shortest decimal that means the plan's float: what was asked for.
+  plannedRate = std::stod(fmt::format("{}", plan.plan.training().learning_rate()));
   int pp = mesh.axisIndex("pp");
   for (int64_t stage = 0; stage < mesh.axisSize("pp"); ++stage) {
     Coordinates at(mesh.axes(), 0);
@@ -51,7 +54,7 @@ Status Trainer::runStep(StepReport &report) {
     return Status(StatusKind::Aborted, "an earlier step has failed");
   StepInput input;
   input.step = nextStep;
-  double base = options.learningRate.value_or(loaded.plan.training().learning_rate());
+  double base = options.learningRate.value_or(plannedRate);
   double rate = learningRate(loaded.plan.training(), base, nextStep, options.steps);
   input.learningRate = static_cast<float>(rate);
   input.samples = order->samplesOfStep(nextStep);

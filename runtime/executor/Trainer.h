@@ -78,6 +78,7 @@ private:
   LocalWorld world;
   std::vector<std::unique_ptr<RankExecutor>> executors;
   std::vector<int64_t> firstRanks; // of each stage
+  double plannedRate = 0;          // learning rate of the plan
   int64_t nextStep = 0;
   bool broken = false;
   StepReport lastReport;

@@ -18,19 +18,23 @@ std::string formatDuration(double seconds) {
 Progress::Progress(std::FILE *stream, bool isTerminal, int64_t steps)
     : stream(stream), isTerminal(isTerminal), steps(steps) {}
 
-bool Progress::isDue(int64_t step) const {
+bool Progress::isDue(int64_t step, double seconds) const {
+  constexpr double patience = 10;
   constexpr int64_t lines = 20;
   int64_t every = std::max<int64_t>(1, steps / lines);
-  return isTerminal || steps <= lines || step == 1 || step == steps || step % every == 0;
+  return isTerminal || steps <= lines || step == 1 || step == steps || step % every == 0 ||
+         seconds - lastSeconds >= patience;
 }
 
-void Progress::report(const StepMetrics &metrics, double seconds) {
-  if (!isDue(metrics.step))
+void Progress::report(const StepMetrics &metrics, int64_t samples, double seconds) {
+  if (!isDue(metrics.step, seconds))
     return;
   double left = seconds / static_cast<double>(metrics.step) * static_cast<double>(steps - metrics.step);
-  std::string line =
-      fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps, metrics.loss,
-                  metrics.skipped ? " (skipped)" : "", metrics.samplesPerSecond, formatDuration(left));
+  double rate = static_cast<double>((metrics.step - lastStep) * samples) / (seconds - lastSeconds);
+  lastStep = metrics.step;
+  lastSeconds = seconds;
+  std::string line = fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps,
+                                 metrics.loss, metrics.skipped ? " (skipped)" : "", rate, formatDuration(left));
   fmt::print(stream, "{}{}{}", isTerminal ? "\r\x1b[K" : "", line, isTerminal ? "" : "\n");
   std::fflush(stream);
   lineIsOpen = isTerminal;

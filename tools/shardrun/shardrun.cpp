@@ -124,7 +124,8 @@ private:
     for (int64_t rank = 0; rank < info.ranks; ++rank)
       fmt::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
                  shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
-    fmt::print("{}\n", shardrtGetDataRemarks(data.get()));
+    if (*shardrtGetDataRemarks(data.get()))
+      fmt::print("{}\n", shardrtGetDataRemarks(data.get()));
     fmt::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
                shardrtGetStepsPerEpoch(trainer.get()));
     if (int64_t dropped = shardrtGetDroppedSamples(trainer.get()))
@@ -150,7 +151,7 @@ private:
       if (log && failed(log->write(metrics)))
         return false;
       if (!options.quiet)
-        progress.report(metrics, secondsSince(begin));
+        progress.report(metrics, info.globalBatch, secondsSince(begin));
     }
     progress.finish();
     return true;

@@ -9,6 +9,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace shardc::driver;
 using llvm::formatv;
@@ -30,11 +31,10 @@ Check checkChoice(llvm::StringRef option, llvm::StringRef value, llvm::ArrayRef<
                      formatv("it is one of {0}", llvm::make_range(choices.begin(), choices.end()))};
 }
 
-Check checkReal(llvm::StringRef option, double value, double low, bool isLowIncluded) {
-  if (std::isfinite(value) && (isLowIncluded ? value >= low : value > low))
+Check checkReal(llvm::StringRef option, double value) {
+  if (std::isfinite(value) && value >= 0)
     return {};
-  return OptionError{formatv("option '--{0}': expected a number {1} {2}, got {3} [option-range]", option,
-                             isLowIncluded ? "of at least" : "above", low, value),
+  return OptionError{formatv("option '--{0}': expected a number of at least 0, got {1} [option-range]", option, value),
                      ""};
 }
 
@@ -49,6 +49,19 @@ Check checkBatch(const Options &options) {
               "expected a multiple of {3} [option-batch]",
               batch, options.microBatch, options.dp, unit),
       below == above ? formatv("{0} works", below).str() : formatv("{0} and {1} work", below, above).str()};
+}
+
+/// The schedule lists every action, so that its length is bounded.
+Check checkScheduleLength(const Options &options) {
+  constexpr int64_t kMostActions = int64_t(1) << 20;
+  int64_t microBatches = options.getMicroBatches();
+  if (microBatches <= kMostActions / options.pp)
+    return {};
+  return OptionError{
+      formatv("option '--global-batch': {0} micro-batches on {1} stages are more than a schedule lists, expected at "
+              "most {2} micro-batches [option-batch]",
+              microBatches, options.pp, kMostActions / options.pp),
+      "a larger --micro-batch or more replicas (--dp) make fewer of them"};
 }
 
 Check checkMeshOrder(llvm::StringRef order) {
@@ -78,34 +91,49 @@ Check checkLrSchedule(const Options &options) {
   return {};
 }
 
+/// Each axis and the micro-batch, and the number of ranks.
+Check checkSizes(const Options &options) {
+  constexpr int64_t kMostRanks = int64_t(1) << 20;
+  for (Check check : {checkPositive("dp", options.dp), checkPositive("pp", options.pp), checkPositive("tp", options.tp),
+                      checkPositive("micro-batch", options.microBatch)})
+    if (check)
+      return check;
+  if (options.dp > kMostRanks || options.pp > kMostRanks / options.dp ||
+      options.tp > kMostRanks / options.dp / options.pp)
+    return OptionError{formatv("dp {0} · pp {1} · tp {2} are more ranks than a plan can name, expected at most {3} "
+                               "[option-range]",
+                               options.dp, options.pp, options.tp, kMostRanks),
+                       ""};
+  if (options.microBatch > std::numeric_limits<int32_t>::max())
+    return OptionError{formatv("option '--micro-batch': expected at most {0}, got {1} [option-range]",
+                               std::numeric_limits<int32_t>::max(), options.microBatch),
+                       ""};
+  return {};
+}
+
 } // namespace
 
 std::optional<OptionError> shardc::driver::checkOptions(const Options &options) {
+  // Sizes first: what follows multiplies them.
+  if (Check check = checkSizes(options))
+    return check;
   constexpr double kLargestBelowOne = 1 - 1e-12;
   Check checks[] = {
-      checkPositive("dp", options.dp),
-      checkPositive("pp", options.pp),
-      checkPositive("tp", options.tp),
       checkMeshOrder(options.meshOrder),
-      checkPositive("micro-batch", options.microBatch),
       checkPositive("global-batch", options.getGlobalBatch()),
       checkChoice("schedule", options.schedule, {"gpipe", "1f1b"}),
       checkChoice("recompute", options.recompute, {"none", "selective", "full"}),
       checkChoice("optimizer", options.optimizer, {"sgd", "adamw"}),
       checkChoice("lr-schedule", options.lrSchedule, {"constant", "cosine"}),
-      checkReal("lr", options.learningRate, 0, true),
-      checkReal("clip-norm", options.clipNorm, 0, true),
-      checkReal("momentum", options.momentum, 0, true),
-      checkReal("epsilon", options.epsilon, 0, true),
-      checkReal("weight-decay", options.getWeightDecay(), 0, true),
+      checkReal("lr", options.learningRate),
+      checkReal("clip-norm", options.clipNorm),
+      checkReal("momentum", options.momentum),
+      checkReal("epsilon", options.epsilon),
+      checkReal("weight-decay", options.getWeightDecay()),
   };
   for (Check &check : checks)
     if (check)
       return check;
-  if (options.dp * options.pp * options.tp > (int64_t(1) << 20))
-    return OptionError{formatv("{0} ranks are more than a plan can name, expected at most {1} [option-range]",
-                               options.dp * options.pp * options.tp, int64_t(1) << 20),
-                       ""};
   for (auto [name, beta] : {std::pair("beta1", options.beta1), std::pair("beta2", options.beta2)})
     if (!(beta >= 0 && beta <= kLargestBelowOne))
       return OptionError{formatv("option '--{0}': expected a number in [0, 1), got {1} [option-range]", name, beta),
@@ -113,7 +141,8 @@ std::optional<OptionError> shardc::driver::checkOptions(const Options &options) 
   if (!(options.dropout < 1))
     return OptionError{
         formatv("option '--dropout': expected a probability in [0, 1), got {0} [option-range]", options.dropout), ""};
-  if (Check check = checkBatch(options))
-    return check;
+  for (Check check : {checkBatch(options), checkScheduleLength(options)})
+    if (check)
+      return check;
   return checkLrSchedule(options);
 }

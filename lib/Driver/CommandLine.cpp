@@ -155,6 +155,8 @@ int shardc::driver::runShardc(int argc, char **argv, const PhaseHook &hook) {
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  // Users see messages, never IR.
+  context.printOpOnDiagnostic(false);
   DiagnosticPrinter printer(context);
   bool isCompiled = succeeded(compile(context, o, outs(), hook));
   if (!isCompiled && !printer.hasErrors())

@@ -45,8 +45,9 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook
 
   // The last place where one function has all parameters and inputs.
   passes.addPass(plan::createCollectModelPass());
-  passes.addPass(pipeline::createAssignSchedulePass());
+  // Stages first: a depth that the model does not have is refused before anything grows with it.
   passes.addPass(pipeline::createCutStagesPass());
+  passes.addPass(pipeline::createAssignSchedulePass());
   // Marks on the joint graph what is kept and what is computed again; outlining then only follows the marks.
   passes.addPass(pipeline::createRecomputePass());
   passes.addPass(pipeline::createOutlineStagesPass());

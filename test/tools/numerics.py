@@ -4,6 +4,7 @@
     numerics.py reference MODEL  [--layouts …]   gradients and 20 losses against PyTorch's
     numerics.py layouts MODEL [--dropout P]      gradients of layouts and schedules against one rank's
     numerics.py bits MODEL                       what may change no bit: pp, schedule, recomputation
+    numerics.py masks MODEL --dropout P          masks follow sample, step and seed, and nothing else
 
 MODEL is the stem of a file below examples/. Prints a line for each comparison and exits 1 if one fails.
 """
@@ -145,7 +146,32 @@ def check_bits(runner, report, layouts):
         report.add(what, [] if same else ["the metrics differ"], "bits of 3 losses and norms")
 
 
-CHECKS = {"reference": check_reference, "layouts": check_layouts, "bits": check_bits}
+def check_masks(runner, report, layouts):
+    """With a learning rate of 0 the loss of a batch only depends on its masks: the data set is one batch, epoch by epoch."""
+    frozen = ["--optimizer=sgd", "--lr=0"]
+    model = runner.model
+    batch = runner.work / "batch"
+    batch.mkdir()
+    for path in model.data.glob("*.npy"):
+        tensors.take_samples(path, batch / path.name, GLOBAL_BATCH)
+    model.data = batch
+
+    def losses(layout=(1, 1, 1), micro_batch=1, recompute="none", seed=1):
+        _, metrics = runner.run(layout, 3, [*frozen, f"--recompute={recompute}"], [f"--seed={seed}"], micro_batch)
+        return [m["loss"] for m in metrics]
+
+    one = losses()
+    what = f"{model.stem} dropout {runner.dropout}"
+    report.add(f"{what}: masks differ from step to step", [] if len(set(one)) == 3 else [str(one)], str(one))
+    report.add(f"{what}: equal seed, equal masks", [] if losses() == one else ["differ"], "3 losses")
+    other = losses(seed=2)
+    report.add(f"{what}: masks differ by seed", ["equal"] if set(other) & set(one) else [], str(other))
+    for variant in ({"micro_batch": 2}, {"micro_batch": 8}, {"layout": (2, 1, 1)}, {"layout": (1, 1, 2), "micro_batch": 4},
+                    {"layout": (2, 2, 2), "recompute": "full"}, {"layout": (1, 1, 4), "recompute": "selective"}):
+        report.losses(f"{what}: {variant}", losses(**variant), one, 1e-6)
+
+
+CHECKS = {"reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks}
 
 
 def main():

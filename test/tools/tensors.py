@@ -4,6 +4,7 @@
 """
 
 import array
+import ast
 import json
 import struct
 import sys
@@ -25,6 +26,18 @@ def read(path):
         values.frombytes(data[8 + length + begin : 8 + length + end])
         tensors[name] = (tuple(entry["shape"]), values)
     return tensors
+
+
+def take_samples(path, output, count):
+    """Writes the first `count` samples of a .npy file (format 1.0) to another."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<H", data[8:10])
+    header = ast.literal_eval(data[10 : 10 + length].decode())
+    samples, *rest = header["shape"]
+    size = (len(data) - 10 - length) // samples * count
+    header["shape"] = (count, *rest)
+    text = repr(header).ljust(length - 1) + "\n"
+    output.write_bytes(data[:8] + struct.pack("<H", len(text)) + text.encode() + data[10 + length : 10 + length + size])
 
 
 def compare(got, expected, tolerance):

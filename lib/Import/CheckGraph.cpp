@@ -11,8 +11,6 @@ using namespace shardc::importer;
 
 namespace {
 
-constexpr int64_t kMinOpset = 9, kMaxOpset = 23;
-
 bool isUtf8(const std::string &text) {
   const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data());
   return llvm::isLegalUTF8String(&begin, begin + text.size());

@@ -118,9 +118,9 @@ private:
   LogicalResult checkExternal() {
     if (proto.has_raw_data() || countTyped() != 0)
       return fail("tensor-36", "has inline and external data, expected one of them");
-    std::string location;
+    std::string location, checksum;
     std::optional<int64_t> offset, length;
-    if (failed(readExternalKeys(location, offset, length)))
+    if (failed(readExternalKeys(location, checksum, offset, length)))
       return failure();
     FailureOr<const ExternalData::File *> opened = externalData.open(location, tensor.name);
     if (failed(opened))
@@ -136,13 +136,15 @@ private:
                   Twine("its external data ends at byte ") + Twine(static_cast<uint64_t>(begin) + size) + " of '" +
                       location + "', which has " + Twine(external.bytes) + " bytes",
                   "the file is truncated or belongs to another model: copy it again");
+    if (!checksum.empty() && failed(externalData.checkDigest(location, checksum, tensor.name)))
+      return failure();
     tensor.external = &external;
     tensor.path = external.path;
     tensor.place = {begin, size};
     return success();
   }
 
-  LogicalResult readExternalKeys(std::string &location, std::optional<int64_t> &offset,
+  LogicalResult readExternalKeys(std::string &location, std::string &checksum, std::optional<int64_t> &offset,
                                  std::optional<int64_t> &length) {
     llvm::StringSet<> seen;
     for (const onnx::StringStringEntryProto &entry : proto.external_data()) {
@@ -156,7 +158,9 @@ private:
           return fail("external-47", Twine("the ") + entry.key() + " of its external data is '" + entry.value() +
                                          "', expected a number that is not negative");
         (entry.key() == "offset" ? offset : length) = number;
-      } else if (entry.key() != "checksum" && entry.key() != "basepath") {
+      } else if (entry.key() == "checksum") {
+        checksum = entry.value();
+      } else if (entry.key() != "basepath") {
         return fail("external-48", Twine("its external data has the unknown key '") + entry.key() + "'");
       }
     }

@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace shardc::importer;
 
 namespace {
-constexpr int64_t kMaxErrors = 20;
-
 /// Names come from the file: control characters must not reach a terminal.
 std::string makePrintable(StringRef name) {
   std::string text;
@@ -29,17 +27,10 @@ LogicalResult Diagnostics::error(StringRef label, StringRef kind, StringRef name
 
 LogicalResult Diagnostics::error(StringRef label, Location loc, StringRef kind, StringRef name, const Twine &what,
                                  const Twine &remedy) {
-  if (++count > kMaxErrors)
-    return failure();
+  failed = true;
   InFlightDiagnostic diagnostic = emitError(loc);
   diagnostic << kind << " '" << makePrintable(name) << "': " << makePrintable(what.str()) << " [" << label << "]";
   if (std::string text = remedy.str(); !text.empty())
     diagnostic.attachNote() << text;
   return failure();
-}
-
-LogicalResult Diagnostics::finish() {
-  if (count > kMaxErrors)
-    emitError(UnknownLoc::get(context)) << "and " << count - kMaxErrors << " more";
-  return success(count == 0);
 }

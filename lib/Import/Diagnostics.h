@@ -10,14 +10,14 @@
 
 namespace shardc::importer {
 
-/// Emits `error: <kind> '<name>': <what> [label]` with a note for the remedy. At most 20 errors are told; the rest is
-/// counted. Every label stands in docs/errors.md.
+/// Emits `error: <kind> '<name>': <what> [label]` with a note for the remedy, and remembers that it did. Every label
+/// stands in docs/errors.md.
 class Diagnostics {
 public:
   explicit Diagnostics(mlir::MLIRContext *context) : context(context) {}
 
   mlir::MLIRContext *getContext() const { return context; }
-  bool hasErrors() const { return count != 0; }
+  bool hasErrors() const { return failed; }
 
   /// `kind` is "model", "node", "tensor", "input", … ; a remedy that is empty gives no note.
   mlir::LogicalResult error(mlir::StringRef label, mlir::StringRef kind, mlir::StringRef name, const mlir::Twine &what,
@@ -25,12 +25,10 @@ public:
   /// The same at a location that already exists.
   mlir::LogicalResult error(mlir::StringRef label, mlir::Location loc, mlir::StringRef kind, mlir::StringRef name,
                             const mlir::Twine &what, const mlir::Twine &remedy = {});
-  /// Tells how many errors were held back; failure if there was any error.
-  mlir::LogicalResult finish();
 
 private:
   mlir::MLIRContext *context;
-  int64_t count = 0;
+  bool failed = false;
 };
 
 } // namespace shardc::importer

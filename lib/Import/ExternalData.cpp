@@ -7,6 +7,9 @@
 
 #include "Tensors.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA1.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -53,6 +56,16 @@ int openBelow(const std::string &root, StringRef location) {
   return folder;
 }
 
+/// SHA-1 of a whole file, in lower case hexadecimal; what cannot be read gives another digest.
+std::string computeDigest(int descriptor) {
+  llvm::SHA1 hash;
+  std::vector<uint8_t> chunk(1 << 20);
+  off_t offset = 0;
+  for (ssize_t got; (got = ::pread(descriptor, chunk.data(), chunk.size(), offset)) > 0; offset += got)
+    hash.update(llvm::ArrayRef<uint8_t>(chunk.data(), static_cast<size_t>(got)));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
 } // namespace
 
 ExternalData::~ExternalData() {
@@ -97,4 +110,17 @@ FailureOr<const ExternalData::File *> ExternalData::open(StringRef location, Str
   file->bytes = static_cast<int64_t>(status.st_size);
   files.emplace_back(location.str(), std::move(file));
   return files.back().second.get();
+}
+
+LogicalResult ExternalData::checkDigest(StringRef location, StringRef expected, StringRef tensor) {
+  auto found = llvm::find_if(files, [&](const auto &entry) { return entry.first == location; });
+  File &file = *found->second;
+  if (file.digest.empty())
+    file.digest = computeDigest(file.descriptor);
+  if (expected.equals_insensitive(file.digest))
+    return success();
+  return diagnostics.error("external-50", "tensor", tensor,
+                           Twine("its external data '") + location + "' has the SHA-1 " + file.digest + ", expected " +
+                               expected,
+                           "the file is damaged or belongs to another model: copy it again");
 }

@@ -41,6 +41,9 @@ struct Graph {
   std::deque<onnx::AttributeProto> ownedAttributes;
 };
 
+/// The opsets of ONNX's own domain that the importer knows.
+inline constexpr int64_t kMinOpset = 9, kMaxOpset = 23;
+
 /// ONNX's own domain has two spellings.
 inline std::string normalizeDomain(const std::string &domain) { return domain == "ai.onnx" ? std::string() : domain; }
 

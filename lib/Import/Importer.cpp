@@ -217,7 +217,7 @@ FailureOr<OwningOpRef<ModuleOp>> shardc::importer::importOnnx(MLIRContext *conte
   if (failed(file))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> module = Importer(diagnostics, options, *file).run();
-  if (failed(diagnostics.finish()) || failed(module) || failed(verify(**module)))
+  if (diagnostics.hasErrors() || failed(module) || failed(verify(**module)))
     return failure();
   return module;
 }

@@ -19,7 +19,16 @@ Operand NodeBuilder::getInput(int64_t index) const {
   return hasInput(index) ? state.values.lookup(node.inputs[index]) : Operand();
 }
 
+LogicalResult NodeBuilder::checkInput(int64_t index, StringRef what) {
+  if (hasInput(index))
+    return success();
+  return fail("graph-24", Twine("its input ") + Twine(index) + " (" + what + ") is missing, but required in opset " +
+                              Twine(node.opset));
+}
+
 FailureOr<Shape> NodeBuilder::getIntsOfInput(int64_t index, StringRef what) {
+  if (failed(checkInput(index, what)))
+    return failure();
   Operand input = getInput(index);
   if (!input.isConstant())
     return fail("shape-62",
@@ -33,6 +42,8 @@ FailureOr<Shape> NodeBuilder::getIntsOfInput(int64_t index, StringRef what) {
 }
 
 FailureOr<double> NodeBuilder::getScalarOfInput(int64_t index, StringRef what) {
+  if (failed(checkInput(index, what)))
+    return failure();
   Operand input = getInput(index);
   if (!input.isConstant() || input.getNumElements() != 1)
     return fail("shape-62", Twine("its ") + what + " ('" + node.inputs[index] + "') is not a constant scalar");

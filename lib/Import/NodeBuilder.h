@@ -153,6 +153,7 @@ public:
 
 private:
   bool mayFold(int64_t elements);
+  mlir::LogicalResult checkInput(int64_t index, mlir::StringRef what);
 
   ImportState &state;
   const Node &node;

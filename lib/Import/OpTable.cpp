@@ -89,6 +89,10 @@ public:
       unknown[node.getOpName()].push_back(node.name);
       return;
     }
+    if (node.opset < kMinOpset || node.opset > kMaxOpset)
+      return fail("file-9", node,
+                  Twine("has opset ") + Twine(node.opset) + " by its function, expected " + Twine(kMinOpset) + " to " +
+                      Twine(kMaxOpset));
     if (node.opset < info->since)
       return fail("graph-22", node,
                   Twine("needs opset ") + Twine(info->since) + ", the model imports " + Twine(node.opset));

@@ -116,6 +116,8 @@ private:
 
   /// What follows for the outputs of a node.
   void derive(const Node &node) {
+    if (node.inputs.empty())
+      return; // a constant is its own root
     ValueFacts result;
     bool readsTensor = hasTensorOperand(node);
     result.isProduct = (node.opType == "MatMul" || node.opType == "Gemm") && readsTensor;
@@ -305,7 +307,7 @@ private:
 
   void describe() {
     auto count = llvm::count_if(parameters, [](const Parameter &parameter) { return parameter.isTrainable; });
-    std::string text = "trainable: " + std::to_string(count) + " parameters";
+    std::string text = "trainable: " + std::to_string(count) + (count == 1 ? " parameter" : " parameters");
     if (auto frozen = static_cast<int64_t>(parameters.size()) - count)
       text += "; frozen: " + std::to_string(frozen);
     notes.insert(notes.begin(), text);

@@ -20,9 +20,13 @@ public:
     std::string path;
     int descriptor = -1;
     int64_t bytes = 0;
+    /// SHA-1 of the file in hexadecimal, once it was asked for.
+    std::string digest;
   };
   /// The file at `location`, opened once; failure has been reported for `tensor`.
   mlir::FailureOr<const File *> open(mlir::StringRef location, mlir::StringRef tensor);
+  /// Compares the SHA-1 of the file at `location`, which has been opened, with what the tensor says.
+  mlir::LogicalResult checkDigest(mlir::StringRef location, mlir::StringRef expected, mlir::StringRef tensor);
 
 private:
   Diagnostics &diagnostics;

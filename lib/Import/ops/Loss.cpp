@@ -73,7 +73,11 @@ LogicalResult buildFromLogits(NodeBuilder &builder, const Operand &logits) {
   if (failed(checkLabels(builder, logits, labels)))
     return failure();
   if (weights && (weights.getRank() != 1 || weights.getShape()[0] != logits.getShape()[1]))
-    return builder.fail("shape-55", Twine("its class weights have shape ") + formatShape(weights.getShape()));
+    return builder.fail("shape-55", Twine("its class weights have shape ") + formatShape(weights.getShape()) +
+                                        ", expected " + Twine(logits.getShape()[1]));
+  if (weights && weights.getType() != logits.getType())
+    return builder.fail("shape-55", Twine("its class weights are ") + getTypeName(weights.getType()) + ", expected " +
+                                        getTypeName(logits.getType()));
   Operand last = moveClassesLast(builder, logits);
   return finish(builder, buildCrossEntropy(builder, last, labels, getIgnored(builder), weights));
 }

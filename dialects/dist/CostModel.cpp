@@ -1,5 +1,4 @@
-//===-- CostModel.cpp - what work and communication cost
-//--------------------------------------------------------------===//
+//===-- CostModel.cpp - what work and communication cost ----------------------------------------------------------===//
 
 #include "dialects/dist/CostModel.h"
 

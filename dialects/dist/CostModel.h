@@ -1,15 +1,14 @@
-//===-- CostModel.h - what work and communication cost
-//---------------------------------------------------------------===//
+//===-- CostModel.h - what work and communication cost ------------------------------------------------------------===//
 //
 // The one cost model of the compiler. Local work is a roofline: the larger of its arithmetic at the device's rate and
 // its memory traffic at the device's bandwidth. Collectives follow the α–β model of ring algorithms (Thakur et al.
 // 2005, Chan et al. 2007): with t ranks, n bytes of the whole value, α a message's latency and β⁻¹ the link's bandwidth
 //     all-reduce       2 (t − 1) α + 2 (t − 1)/t · n β      all-gather, reduce-scatter   (t − 1) α + (t − 1)/t · n β
 //     all-to-all       (t − 1) α + (t − 1)/t² · n β
-// plus a fixed overhead for each collective. Times are femtoseconds in integers, so that sums do not depend on the order
-// and equal costs are equal.
+// plus a fixed overhead for each collective. Times are femtoseconds in integers, so that sums do not depend on the
+// order and equal costs are equal.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_DIST_COSTMODEL_H
 #define SHARDC_DIALECTS_DIST_COSTMODEL_H
 

@@ -1,8 +1,8 @@
-//===-- Dist.h - meshes, shardings, collectives ------------------------------------------------------------------===//
+//===-- Dist.h - meshes, shardings, collectives -------------------------------------------------------------------===//
 //
 // The dist dialect. DistAttrs.td has the model: meshes, sub-dimensions, axes and partial values.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_DIST_DIST_H
 #define SHARDC_DIALECTS_DIST_DIST_H
 

@@ -44,7 +44,7 @@ void DistDialect::initialize() {
       >();
 }
 
-//===-- Mesh ----------------------------------------------------------------------------------------------------===//
+//===-- Mesh ------------------------------------------------------------------------------------------------------===//
 
 int64_t MeshAttr::getSize(StringRef axis) const {
   int index = getIndex(axis);
@@ -70,7 +70,7 @@ MeshAttr MeshAttr::of(Operation *op) {
   return module ? module->getAttrOfType<MeshAttr>(kMeshAttr) : MeshAttr();
 }
 
-//===-- Sharding ------------------------------------------------------------------------------------------------===//
+//===-- Sharding --------------------------------------------------------------------------------------------------===//
 
 ShardingAttr ShardingAttr::getReplicated(MLIRContext *context, ArrayRef<int64_t> shape) {
   SmallVector<DimAttr> dims;

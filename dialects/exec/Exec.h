@@ -1,8 +1,8 @@
-//===-- Exec.h - programs of instructions on placed buffers ------------------------------------------------------===//
+//===-- Exec.h - programs of instructions on placed buffers -------------------------------------------------------===//
 //
 // The exec dialect mirrors the plan format (runtime/format/plan.proto), which fixes what its ops mean.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_EXEC_EXEC_H
 #define SHARDC_DIALECTS_EXEC_EXEC_H
 

@@ -1,4 +1,4 @@
-//===-- Builders.cpp - writes tensor mathematics -----------------------------------------------------------------===//
+//===-- Builders.cpp - writes tensor mathematics ------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 

@@ -1,10 +1,10 @@
-//===-- Builders.h - writes tensor mathematics the way one writes it on paper ------------------------------------===//
+//===-- Builders.h - writes tensor mathematics the way one writes it on paper -------------------------------------===//
 //
 // A TensorBuilder is an OpBuilder with a location and a method for every op of nn that formulas are made of. Result
 // types follow from the operands. It only refers to the OpBuilder, so that insertion points and listeners stay the
 // caller's.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_BUILDERS_H
 #define SHARDC_DIALECTS_NN_BUILDERS_H
 

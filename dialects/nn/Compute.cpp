@@ -1,4 +1,4 @@
-//===-- Compute.cpp - types of ops that compute: contraction, reduction, indexing, norms, loss, random -------------===//
+//===-- Compute.cpp - types of ops that compute: contraction, reduction, indexing, norms, loss, random ------------===//
 
 #include "dialects/nn/NN.h"
 
@@ -145,8 +145,8 @@ LogicalResult ScatterAddOp::verify() {
   llvm::append_range(expected, result.getShape().drop_front(getAxis() + 1));
   auto updates = getTensorType(getUpdates());
   if (updates.getShape() != ArrayRef<int64_t>(expected) || updates.getElementType() != result.getElementType())
-    return emitOpError("updates have type ") << updates << ", expected "
-                                             << RankedTensorType::get(expected, result.getElementType());
+    return emitOpError("updates have type ")
+           << updates << ", expected " << RankedTensorType::get(expected, result.getElementType());
   return success();
 }
 
@@ -159,12 +159,12 @@ LogicalResult NormOp::verify() {
   if (failed(verifyAxis(*this, getAxis(), input.getRank())))
     return failure();
   if (mean.getShape() != input.getShape().take_front(getAxis()))
-    return emitOpError("statistics have type ") << mean << ", expected the first " << getAxis() << " dimensions of "
-                                                << input;
+    return emitOpError("statistics have type ")
+           << mean << ", expected the first " << getAxis() << " dimensions of " << input;
   for (Value parameter : {getScale(), getBias()})
     if (parameter && getTensorType(parameter).getShape() != input.getShape().drop_front(getAxis()))
-      return emitOpError("scale or bias has type ") << parameter.getType() << ", expected the dimensions of " << input
-                                                    << " from " << getAxis() << " on";
+      return emitOpError("scale or bias has type ")
+             << parameter.getType() << ", expected the dimensions of " << input << " from " << getAxis() << " on";
   return success();
 }
 

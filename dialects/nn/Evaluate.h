@@ -1,4 +1,4 @@
-//===-- Evaluate.h - the slow reference evaluator ----------------------------------------------------------------===//
+//===-- Evaluate.h - the slow reference evaluator -----------------------------------------------------------------===//
 //
 // Evaluates functions of nn and dist ops on virtual ranks: what an op means, in the plainest code, to test everything
 // else against. Floats are computed in fp64 whatever their type (or rounded to f32 after each op), integers in 64 bits
@@ -7,7 +7,7 @@
 //
 // A rank's number is the mixed-radix number of its mesh coordinates, outermost axis first.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_EVALUATE_H
 #define SHARDC_DIALECTS_NN_EVALUATE_H
 

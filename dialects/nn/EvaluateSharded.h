@@ -1,9 +1,9 @@
-//===-- EvaluateSharded.h - sequential = parallel ----------------------------------------------------------------===//
+//===-- EvaluateSharded.h - sequential = parallel -----------------------------------------------------------------===//
 //
 // Takes global tensors apart as their shardings say, puts local ones together again, and compares a function on one
 // rank with its partitioned form on all ranks of the mesh.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_EVALUATESHARDED_H
 #define SHARDC_DIALECTS_NN_EVALUATESHARDED_H
 

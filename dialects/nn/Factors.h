@@ -18,7 +18,7 @@
 // A value may also be *partial* over an axis: a summand that is yet to be combined. Partial sums pass only through ops
 // that are linear (getLinearOperands).
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_FACTORS_H
 #define SHARDC_DIALECTS_NN_FACTORS_H
 

@@ -1,4 +1,4 @@
-//===-- Interfaces.cpp - default methods of the op interfaces ------------------------------------------------------===//
+//===-- Interfaces.cpp - default methods of the op interfaces -----------------------------------------------------===//
 
 #include "dialects/nn/NN.h"
 

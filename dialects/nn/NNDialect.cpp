@@ -1,4 +1,4 @@
-//===-- NNDialect.cpp - registration and what all ops share --------------------------------------------------------===//
+//===-- NNDialect.cpp - registration and what all ops share -------------------------------------------------------===//
 
 #include "dialects/nn/NN.h"
 

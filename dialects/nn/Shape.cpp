@@ -1,4 +1,4 @@
-//===-- Shape.cpp - types of ops that move elements ----------------------------------------------------------------===//
+//===-- Shape.cpp - types of ops that move elements ---------------------------------------------------------------===//
 
 #include "dialects/nn/NN.h"
 
@@ -160,8 +160,8 @@ LogicalResult PadOp::verify() {
     if (llvm::any_of(amounts, [](int64_t amount) { return amount < 0; }))
       return emitOpError("amounts must not be negative");
   if (getValue().getType() != getTensorType(getInput()).getElementType())
-    return emitOpError("value has type ") << getValue().getType() << ", expected "
-                                          << getTensorType(getInput()).getElementType();
+    return emitOpError("value has type ")
+           << getValue().getType() << ", expected " << getTensorType(getInput()).getElementType();
   return success();
 }
 
@@ -191,8 +191,8 @@ LogicalResult ConcatOp::verify() {
     auto type = getTensorType(input);
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (dim != static_cast<int64_t>(getDimension()) && type.getDimSize(dim) != result.getDimSize(dim))
-        return emitOpError("inputs differ in dimension ") << dim << ": " << type.getDimSize(dim) << " and "
-                                                          << result.getDimSize(dim);
+        return emitOpError("inputs differ in dimension ")
+               << dim << ": " << type.getDimSize(dim) << " and " << result.getDimSize(dim);
   }
   return success();
 }

@@ -1,4 +1,4 @@
-//===-- BuildGradients.cpp - @forward becomes @accumulate --------------------------------------------------------===//
+//===-- BuildGradients.cpp - @forward becomes @accumulate ---------------------------------------------------------===//
 
 #include "ReverseMode.h"
 

@@ -1,4 +1,4 @@
-//===-- Optimizers.cpp - SGD with momentum, AdamW ----------------------------------------------------------------===//
+//===-- Optimizers.cpp - SGD with momentum, AdamW -----------------------------------------------------------------===//
 
 #include "Optimizers.h"
 

@@ -1,9 +1,9 @@
-//===-- Optimizers.h - the arithmetic of an optimizer's step -----------------------------------------------------===//
+//===-- Optimizers.h - the arithmetic of an optimizer's step ------------------------------------------------------===//
 //
 // An optimizer is a set of formulas, as PyTorch defines them: which tensors it keeps for each parameter, which scalars
 // for all together, and how they and the parameter follow from the gradient.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_AUTODIFF_OPTIMIZERS_H
 #define SHARDC_LIB_AUTODIFF_OPTIMIZERS_H
 

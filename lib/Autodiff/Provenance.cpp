@@ -1,4 +1,4 @@
-//===-- Provenance.cpp - marks what a pass builds ----------------------------------------------------------------===//
+//===-- Provenance.cpp - marks what a pass builds -----------------------------------------------------------------===//
 
 #include "Provenance.h"
 

@@ -1,9 +1,9 @@
-//===-- Provenance.h - marks what a pass builds with where it comes from -----------------------------------------===//
+//===-- Provenance.h - marks what a pass builds with where it comes from ------------------------------------------===//
 //
 // Ops are built by code that knows nothing of origins: methods of interfaces, formulas. A listener on the builder gives
 // each op that appears its origin, direction and location.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_AUTODIFF_PROVENANCE_H
 #define SHARDC_LIB_AUTODIFF_PROVENANCE_H
 

@@ -1,4 +1,4 @@
-//===-- ReverseMode.cpp - reverse-mode differentiation of one block ----------------------------------------------===//
+//===-- ReverseMode.cpp - reverse-mode differentiation of one block -----------------------------------------------===//
 
 #include "ReverseMode.h"
 

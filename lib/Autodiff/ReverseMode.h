@@ -1,10 +1,10 @@
-//===-- ReverseMode.h - reverse-mode differentiation of one block ------------------------------------------------===//
+//===-- ReverseMode.h - reverse-mode differentiation of one block -------------------------------------------------===//
 //
 // A value is *active* if it is a float that depends on a parameter to differentiate by. Walking the block from its end,
 // every op with a cotangent for some result builds cotangents for its active operands. The cotangents of a value are
 // collected and summed when the walk reaches the value's op (or, for parameters, its end): all uses lie behind then.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_AUTODIFF_REVERSEMODE_H
 #define SHARDC_LIB_AUTODIFF_REVERSEMODE_H
 

@@ -1,5 +1,4 @@
-//===-- CheckOptions.cpp - options against one another
-//---------------------------------------------------------------===//
+//===-- CheckOptions.cpp - options against one another ------------------------------------------------------------===//
 
 #include "shardc/Driver/Options.h"
 

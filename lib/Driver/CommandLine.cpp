@@ -1,5 +1,4 @@
-//===-- CommandLine.cpp - the command line of shardc
-//-----------------------------------------------------------------------===//
+//===-- CommandLine.cpp - the command line of shardc --------------------------------------------------------------===//
 
 #include "shardc/Driver/CommandLine.h"
 

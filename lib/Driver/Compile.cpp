@@ -1,5 +1,4 @@
-//===-- Compile.cpp - the whole way from a model to a plan
-//---------------------------------------------------------===//
+//===-- Compile.cpp - the whole way from a model to a plan --------------------------------------------------------===//
 
 #include "shardc/Driver/Compile.h"
 #include "PlanFolder.h"

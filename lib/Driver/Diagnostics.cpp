@@ -1,5 +1,4 @@
-//===-- Diagnostics.cpp - how shardc talks to its user
-//----------------------------------------------------------------===//
+//===-- Diagnostics.cpp - how shardc talks to its user ------------------------------------------------------------===//
 
 #include "shardc/Driver/Diagnostics.h"
 

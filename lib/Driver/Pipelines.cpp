@@ -1,5 +1,4 @@
-//===-- Pipelines.cpp - the passes in their order
-//--------------------------------------------------------------------===//
+//===-- Pipelines.cpp - the passes in their order -----------------------------------------------------------------===//
 
 #include "shardc/Driver/Pipelines.h"
 

@@ -1,5 +1,4 @@
-//===-- PlanFolder.cpp - the folder that a plan is written to
-//---------------------------------------------------------===//
+//===-- PlanFolder.cpp - the folder that a plan is written to -----------------------------------------------------===//
 
 #include "PlanFolder.h"
 

@@ -1,5 +1,4 @@
-//===-- PlanFolder.h - the folder that a plan is written to
-//-----------------------------------------------------------===//
+//===-- PlanFolder.h - the folder that a plan is written to -------------------------------------------------------===//
 #ifndef SHARDC_LIB_DRIVER_PLANFOLDER_H
 #define SHARDC_LIB_DRIVER_PLANFOLDER_H
 

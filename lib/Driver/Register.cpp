@@ -1,5 +1,4 @@
-//===-- Register.cpp - all dialects and passes of the compiler
-//-------------------------------------------------------===//
+//===-- Register.cpp - all dialects and passes of the compiler ----------------------------------------------------===//
 
 #include "shardc/Driver/Register.h"
 

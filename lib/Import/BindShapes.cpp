@@ -1,5 +1,4 @@
-//===-- BindShapes.cpp - the sizes of the model's inputs
-//-----------------------------------------------------------===//
+//===-- BindShapes.cpp - the sizes of the model's inputs ----------------------------------------------------------===//
 
 #include "BindShapes.h"
 

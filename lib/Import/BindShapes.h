@@ -1,5 +1,4 @@
-//===-- BindShapes.h - the sizes of the model's inputs
-//-------------------------------------------------------------===//
+//===-- BindShapes.h - the sizes of the model's inputs ------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_BINDSHAPES_H
 #define SHARDC_LIB_IMPORT_BINDSHAPES_H
 

@@ -1,5 +1,4 @@
-//===-- CheckGraph.cpp - what the file says about itself
-//-----------------------------------------------------------===//
+//===-- CheckGraph.cpp - what the file says about itself ----------------------------------------------------------===//
 
 #include "Graph.h"
 

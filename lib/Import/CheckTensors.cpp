@@ -1,5 +1,4 @@
-//===-- CheckTensors.cpp - the tensors of the file
-//-----------------------------------------------------------------===//
+//===-- CheckTensors.cpp - the tensors of the file ----------------------------------------------------------------===//
 
 #include "Tensors.h"
 

@@ -1,5 +1,4 @@
-//===-- Constant.cpp - tensors whose elements are known at import
-//--------------------------------------------------===//
+//===-- Constant.cpp - tensors whose elements are known at import -------------------------------------------------===//
 
 #include "Constant.h"
 

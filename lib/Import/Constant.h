@@ -1,5 +1,4 @@
-//===-- Constant.h - tensors whose elements are known at import
-//----------------------------------------------------===//
+//===-- Constant.h - tensors whose elements are known at import ---------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_CONSTANT_H
 #define SHARDC_LIB_IMPORT_CONSTANT_H
 

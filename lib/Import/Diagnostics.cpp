@@ -1,5 +1,4 @@
-//===-- Diagnostics.cpp - faults of the file, told all at once
-//-----------------------------------------------------===//
+//===-- Diagnostics.cpp - faults of the file, told all at once ----------------------------------------------------===//
 
 #include "Diagnostics.h"
 

@@ -1,5 +1,4 @@
-//===-- Diagnostics.h - faults of the file, told all at once
-//-------------------------------------------------------===//
+//===-- Diagnostics.h - faults of the file, told all at once ------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_DIAGNOSTICS_H
 #define SHARDC_LIB_IMPORT_DIAGNOSTICS_H
 

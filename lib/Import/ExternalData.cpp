@@ -1,9 +1,8 @@
-//===-- ExternalData.cpp - opens external data below one folder
-//----------------------------------------------------===//
+//===-- ExternalData.cpp - opens external data below one folder ---------------------------------------------------===//
 //
 // Like openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), but component by component, as that call is not everywhere.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Tensors.h"
 

@@ -1,5 +1,4 @@
-//===-- FinishModule.cpp - the signature and attributes of what was imported
-//---------------------------------------===//
+//===-- FinishModule.cpp - the signature and attributes of what was imported --------------------------------------===//
 
 #include "Importer.h"
 

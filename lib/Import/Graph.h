@@ -1,10 +1,9 @@
-//===-- Graph.h - the nodes of a model, flat
-//-----------------------------------------------------------------------===//
+//===-- Graph.h - the nodes of a model, flat ----------------------------------------------------------------------===//
 //
 // The graph as the importer works on it: model-local functions are inlined, nodes are sorted, every value has one
 // producer. Names of values inside of inlined calls are prefixed by the call's name.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_GRAPH_H
 #define SHARDC_LIB_IMPORT_GRAPH_H
 

@@ -1,5 +1,4 @@
-//===-- ImportLoss.cpp - which output is the loss, and its parts
-//---------------------------------------------------===//
+//===-- ImportLoss.cpp - which output is the loss, and its parts --------------------------------------------------===//
 
 #include "Importer.h"
 #include "Loss.h"

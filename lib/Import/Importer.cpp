@@ -1,5 +1,4 @@
-//===-- Importer.cpp - from a checked file to a function
-//-----------------------------------------------------------===//
+//===-- Importer.cpp - from a checked file to a function ----------------------------------------------------------===//
 
 #include "Importer.h"
 

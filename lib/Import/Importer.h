@@ -1,5 +1,4 @@
-//===-- Importer.h - from a checked file to a function
-//-------------------------------------------------------------===//
+//===-- Importer.h - from a checked file to a function ------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_IMPORTER_H
 #define SHARDC_LIB_IMPORT_IMPORTER_H
 

@@ -1,5 +1,4 @@
-//===-- InlineFunctions.cpp - replaces calls of model-local functions by their bodies
-//------------------------------===//
+//===-- InlineFunctions.cpp - replaces calls of model-local functions by their bodies -----------------------------===//
 
 #include "Graph.h"
 

@@ -1,5 +1,4 @@
-//===-- Loss.cpp - the loss as numerator and denominator
-//-----------------------------------------------------------===//
+//===-- Loss.cpp - the loss as numerator and denominator ----------------------------------------------------------===//
 
 #include "Loss.h"
 

@@ -1,5 +1,4 @@
-//===-- Loss.h - the loss as numerator and denominator
-//-------------------------------------------------------------===//
+//===-- Loss.h - the loss as numerator and denominator ------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_LOSS_H
 #define SHARDC_LIB_IMPORT_LOSS_H
 

@@ -1,5 +1,4 @@
-//===-- NodeBuilder.cpp - the inputs, attributes and results of a node
-//---------------------------------------------===//
+//===-- NodeBuilder.cpp - the inputs, attributes and results of a node --------------------------------------------===//
 
 #include "NodeBuilder.h"
 

@@ -1,12 +1,11 @@
-//===-- NodeBuilder.h - what the operators are built with
-//----------------------------------------------------------===//
+//===-- NodeBuilder.h - what the operators are built with ---------------------------------------------------------===//
 //
 // A value of the ONNX graph is an Operand: a tensor that is known at import (a Constant) or an SSA value. The
 // primitives here (one for each nn op) take and give Operands: what is known is computed, up to a cap on its size; the
 // rest becomes ops. So an operator is written once, and constant folding follows. A NodeBuilder serves one node: its
 // inputs, attributes, results and diagnostics.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_NODEBUILDER_H
 #define SHARDC_LIB_IMPORT_NODEBUILDER_H
 

@@ -1,9 +1,8 @@
-//===-- OnnxFile.h - the bytes of a model file
-//---------------------------------------------------------------------===//
+//===-- OnnxFile.h - the bytes of a model file --------------------------------------------------------------------===//
 //
 // Reads a model file and finds where in the file the elements of its tensors lie. Nothing here knows operators.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_ONNXFILE_H
 #define SHARDC_LIB_IMPORT_ONNXFILE_H
 

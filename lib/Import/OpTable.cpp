@@ -1,5 +1,4 @@
-//===-- OpTable.cpp - the operators that the importer knows, and the checks against their rows
-//---------------------===//
+//===-- OpTable.cpp - the operators that the importer knows, and the checks against their rows --------------------===//
 
 #include "OpTable.h"
 

@@ -1,10 +1,9 @@
-//===-- OpTable.h - the operators that the importer knows
-//----------------------------------------------------------===//
+//===-- OpTable.h - the operators that the importer knows ---------------------------------------------------------===//
 //
 // One row an operator of ONNX's own domain: arity, attributes, the first opset that has it, and the function that
 // builds it. The functions stand in ops/<Family>.cpp; each family adds its rows.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_OPTABLE_H
 #define SHARDC_LIB_IMPORT_OPTABLE_H
 

@@ -1,5 +1,4 @@
-//===-- Parameters.cpp - which tensors of the file are parameters
-//--------------------------------------------------===//
+//===-- Parameters.cpp - which tensors of the file are parameters -------------------------------------------------===//
 
 #include "Parameters.h"
 

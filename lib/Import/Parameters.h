@@ -1,5 +1,4 @@
-//===-- Parameters.h - which tensors of the file are parameters
-//----------------------------------------------------===//
+//===-- Parameters.h - which tensors of the file are parameters ---------------------------------------------------===//
 //
 // An initializer is not a parameter: exporters lift every constant to an initializer, and merge tensors of equal bytes.
 // A parameter is a floating tensor that reaches a weight slot:
@@ -11,7 +10,7 @@
 // A tensor in two or more scale or bias slots was merged by the exporter (all γ of an untrained model are equal): each
 // use becomes a parameter `name#k`, k counting the uses in node order. A tie of matrices and tables is meant and stays.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_PARAMETERS_H
 #define SHARDC_LIB_IMPORT_PARAMETERS_H
 

@@ -1,5 +1,4 @@
-//===-- Primitives.cpp - nn ops on operands, computed where the operands are known
-//---------------------------------===//
+//===-- Primitives.cpp - nn ops on operands, computed where the operands are known --------------------------------===//
 
 #include "NodeBuilder.h"
 

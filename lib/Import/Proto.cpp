@@ -1,5 +1,4 @@
-//===-- Proto.cpp - fields newer than the installed onnx.proto
-//-----------------------------------------------------===//
+//===-- Proto.cpp - fields newer than the installed onnx.proto ----------------------------------------------------===//
 
 #include "Proto.h"
 

@@ -1,5 +1,4 @@
-//===-- Proto.h - the messages of ONNX, and their fields newer than the installed onnx.proto
-//------------------------===//
+//===-- Proto.h - the messages of ONNX, and their fields newer than the installed onnx.proto ----------------------===//
 #ifndef SHARDC_LIB_IMPORT_PROTO_H
 #define SHARDC_LIB_IMPORT_PROTO_H
 

@@ -1,5 +1,4 @@
-//===-- SortNodes.cpp - puts producers before uses
-//-----------------------------------------------------------------===//
+//===-- SortNodes.cpp - puts producers before uses ----------------------------------------------------------------===//
 
 #include "Graph.h"
 

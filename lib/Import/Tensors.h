@@ -1,5 +1,4 @@
-//===-- Tensors.h - tensors of the file: checked, located, read
-//----------------------------------------------------===//
+//===-- Tensors.h - tensors of the file: checked, located, read ---------------------------------------------------===//
 #ifndef SHARDC_LIB_IMPORT_TENSORS_H
 #define SHARDC_LIB_IMPORT_TENSORS_H
 

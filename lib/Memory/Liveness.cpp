@@ -1,5 +1,4 @@
-//===-- Liveness.cpp - when the buffers of a block are needed
-//--------------------------------------------------------===//
+//===-- Liveness.cpp - when the buffers of a block are needed -----------------------------------------------------===//
 
 #include "Liveness.h"
 

@@ -1,11 +1,10 @@
-//===-- Liveness.h - when the buffers of a block are needed
-//----------------------------------------------------------===//
+//===-- Liveness.h - when the buffers of a block are needed -------------------------------------------------------===//
 //
 // Time within a block counts in half steps: the instruction at position p starts at 2p and is complete at 2p + 1. An
 // instruction on another stream than 0 runs anywhere between the event that it waits for and the instruction on stream
 // 0 that waits for it, and its buffers are needed all that time.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_MEMORY_LIVENESS_H
 #define SHARDC_LIB_MEMORY_LIVENESS_H
 

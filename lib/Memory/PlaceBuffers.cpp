@@ -1,5 +1,4 @@
-//===-- PlaceBuffers.cpp - offsets of all buffers
-//---------------------------------------------------------------------===//
+//===-- PlaceBuffers.cpp - offsets of all buffers -----------------------------------------------------------------===//
 
 #include "shardc/Memory/PlaceBuffers.h"
 #include "Liveness.h"

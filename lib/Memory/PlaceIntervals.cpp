@@ -1,5 +1,4 @@
-//===-- PlaceIntervals.cpp - from lifetimes to offsets
-//---------------------------------------------------------------===//
+//===-- PlaceIntervals.cpp - from lifetimes to offsets ------------------------------------------------------------===//
 
 #include "shardc/Memory/PlaceBuffers.h"
 

@@ -1,5 +1,4 @@
-//===-- ReuseInPlace.cpp - kernels that write over what they read last
-//----------------------------------------------===//
+//===-- ReuseInPlace.cpp - kernels that write over what they read last --------------------------------------------===//
 
 #include "Liveness.h"
 #include "shardc/Memory/Passes.h"

@@ -33,8 +33,7 @@ private:
     int64_t position; ///< behind the op at this position only `value` is live
   };
 
-  //===-- Articulation values
-  //---------------------------------------------------------------------------------------===//
+  //===-- Articulation values -------------------------------------------------------------------------------------===//
 
   void findArticulations() {
     llvm::DenseSet<Value> trained;
@@ -76,8 +75,7 @@ private:
     return last;
   }
 
-  //===-- Segments
-  //--------------------------------------------------------------------------------------------------===//
+  //===-- Segments ------------------------------------------------------------------------------------------------===//
 
   ArrayRef<Operation *> getSegment(size_t segment) {
     int64_t begin = articulations[segment].position + 1;
@@ -112,8 +110,7 @@ private:
     return numbers.try_emplace(signature, static_cast<int64_t>(numbers.size())).first->second;
   }
 
-  //===-- Repetition
-  //------------------------------------------------------------------------------------------------===//
+  //===-- Repetition ----------------------------------------------------------------------------------------------===//
 
   SmallVector<Value> selectRepeated() {
     int64_t segments = signatures.size(), bestOps = 0, bestPeriod = 1, bestBegin = 0, bestEnd = segments;

@@ -66,8 +66,7 @@ private:
     return attributes;
   }
 
-  //===-- Functions
-  //-------------------------------------------------------------------------------------------------===//
+  //===-- Functions -----------------------------------------------------------------------------------------------===//
 
   void cloneOps(StageFunction &function, int64_t stage, bool backward) {
     for (Operation &op : accumulate.getBody().front().without_terminator())
@@ -142,8 +141,7 @@ private:
     function.addResult(sum, attributes);
   }
 
-  //===-- Messages
-  //--------------------------------------------------------------------------------------------------===//
+  //===-- Messages ------------------------------------------------------------------------------------------------===//
 
   ArrayAttr buildMessages() {
     SmallVector<Attribute> messages;

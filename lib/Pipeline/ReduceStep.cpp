@@ -59,8 +59,7 @@ private:
   int64_t getNumStages() const { return mesh.getSize("pp"); }
   MLIRContext *getContext() { return module.getContext(); }
 
-  //===-- Reading
-  //---------------------------------------------------------------------------------------------------===//
+  //===-- Reading -------------------------------------------------------------------------------------------------===//
 
   /// Numbers the parameters in the order of @update's gradients.
   LogicalResult readUpdate() {
@@ -128,8 +127,7 @@ private:
     return update.getArgAttrOfType<StringAttr>(parameter.gradient.getArgNumber(), nn::kGradientAttr);
   }
 
-  //===-- Layout
-  //----------------------------------------------------------------------------------------------------===//
+  //===-- Layout --------------------------------------------------------------------------------------------------===//
 
   void layOut() {
     layout.lossSum = layOutLoss(lossSum);
@@ -148,8 +146,7 @@ private:
     return {filterAxes(mesh, [&](dist::AxisAttr axis) { return sharding && sharding.getPartial(axis.getName()); }), 1};
   }
 
-  //===-- Building
-  //--------------------------------------------------------------------------------------------------===//
+  //===-- Building ------------------------------------------------------------------------------------------------===//
 
   void buildUpdate(int64_t stage) {
     StageFunction function(update, getStageFunctionName(stage, "update"));

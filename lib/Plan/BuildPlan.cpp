@@ -1,5 +1,4 @@
-//===-- BuildPlan.cpp - from placed programs to the plan
-//-------------------------------------------------------------===//
+//===-- BuildPlan.cpp - from placed programs to the plan ----------------------------------------------------------===//
 
 #include "shardc/Plan/BuildPlan.h"
 #include "PlanBuilder.h"

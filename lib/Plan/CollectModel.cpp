@@ -1,5 +1,4 @@
-//===-- CollectModel.cpp - what the plan says about parameters and inputs
-//--------------------------------------------===//
+//===-- CollectModel.cpp - what the plan says about parameters and inputs -----------------------------------------===//
 
 #include "shardc/Plan/Passes.h"
 

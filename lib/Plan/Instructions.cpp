@@ -1,5 +1,4 @@
-//===-- Instructions.cpp - the instructions of the plan
-//--------------------------------------------------------------===//
+//===-- Instructions.cpp - the instructions of the plan -----------------------------------------------------------===//
 
 #include "PlanBuilder.h"
 

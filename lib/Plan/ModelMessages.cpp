@@ -1,5 +1,4 @@
-//===-- ModelMessages.cpp - mesh, training settings, parameters and inputs of the plan
-//-----------------------------===//
+//===-- ModelMessages.cpp - mesh, training settings, parameters and inputs of the plan ----------------------------===//
 
 #include "PlanBuilder.h"
 

@@ -1,5 +1,4 @@
-//===-- PlanBuilder.h - the messages of a plan, one after another
-//----------------------------------------------------===//
+//===-- PlanBuilder.h - the messages of a plan, one after another -------------------------------------------------===//
 #ifndef SHARDC_LIB_PLAN_PLANBUILDER_H
 #define SHARDC_LIB_PLAN_PLANBUILDER_H
 

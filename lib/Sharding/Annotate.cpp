@@ -1,5 +1,4 @@
-//===-- Annotate.cpp - decides where every value of the training step lives
-//-----------------------------------------===//
+//===-- Annotate.cpp - decides where every value of the training step lives ---------------------------------------===//
 
 #include "dialects/nn/sharding/Reshard.h"
 #include "lib/Sharding/CopyMakers.h"

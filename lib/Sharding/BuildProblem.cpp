@@ -1,5 +1,4 @@
-//===-- BuildProblem.cpp - the strategies of every op
-//---------------------------------------------------------------===//
+//===-- BuildProblem.cpp - the strategies of every op -------------------------------------------------------------===//
 
 #include "lib/Sharding/Diagnostics.h"
 #include "lib/Sharding/LayoutProblem.h"
@@ -43,8 +42,7 @@ public:
 private:
   Block &body() { return function.getBody().front(); }
 
-  //===-- What may be split
-  //-----------------------------------------------------------------------------------------===//
+  //===-- What may be split ---------------------------------------------------------------------------------------===//
 
   /// Classes of a parameter that are no batch, no sequence, and are not cut.
   void findEligibleClasses() {
@@ -70,8 +68,7 @@ private:
 
   bool divides(int atomClass, int64_t size) const { return eligible[atomClass] && size % problem.ranks == 0; }
 
-  //===-- What must be split
-  //----------------------------------------------------------------------------------------===//
+  //===-- What must be split --------------------------------------------------------------------------------------===//
 
   /// An op that must split its parameter, and where that is.
   struct Order {
@@ -147,8 +144,7 @@ private:
     }
   }
 
-  //===-- Nodes
-  //-----------------------------------------------------------------------------------------------------===//
+  //===-- Nodes ---------------------------------------------------------------------------------------------------===//
 
   void addArgument(BlockArgument argument) {
     LayoutProblem::Node node;
@@ -267,8 +263,7 @@ private:
     }
   }
 
-  //===-- Costs
-  //-----------------------------------------------------------------------------------------------------===//
+  //===-- Costs ---------------------------------------------------------------------------------------------------===//
 
   static double countBytes(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -314,8 +309,7 @@ private:
     return time;
   }
 
-  //===-- Edges
-  //-----------------------------------------------------------------------------------------------------===//
+  //===-- Edges ---------------------------------------------------------------------------------------------------===//
 
   void addEdges() {
     DenseMap<Value, int> edgeOf;

@@ -1,5 +1,4 @@
-//===-- CopyMakers.cpp - one maker of a number for each use
-//-----------------------------------------------------------===//
+//===-- CopyMakers.cpp - one maker of a number for each use -------------------------------------------------------===//
 
 #include "lib/Sharding/CopyMakers.h"
 

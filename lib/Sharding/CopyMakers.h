@@ -1,5 +1,4 @@
-//===-- CopyMakers.h - one maker of a number for each use
-//-----------------------------------------------------------===//
+//===-- CopyMakers.h - one maker of a number for each use ---------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_COPYMAKERS_H
 #define SHARDC_LIB_SHARDING_COPYMAKERS_H
 

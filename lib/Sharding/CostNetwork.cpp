@@ -1,5 +1,4 @@
-//===-- CostNetwork.cpp - exact minimisation of sums of small tables
-//------------------------------------------------===//
+//===-- CostNetwork.cpp - exact minimisation of sums of small tables ----------------------------------------------===//
 
 #include "lib/Sharding/CostNetwork.h"
 

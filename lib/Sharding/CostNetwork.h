@@ -1,5 +1,4 @@
-//===-- CostNetwork.h - exact minimisation of sums of small tables
-//--------------------------------------------------===//
+//===-- CostNetwork.h - exact minimisation of sums of small tables ------------------------------------------------===//
 //
 // Variables with few values each, and tables that give a cost to every assignment of one or two of them. The cheapest
 // assignment is found exactly by bucket elimination (Bertelè and Brioschi 1972; Dechter 1999): eliminating a variable
@@ -10,7 +9,7 @@
 //
 // Everything is deterministic: costs are integers, and ties take the value with the smallest number.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_COSTNETWORK_H
 #define SHARDC_LIB_SHARDING_COSTNETWORK_H
 

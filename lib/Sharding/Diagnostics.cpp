@@ -1,5 +1,4 @@
-//===-- Diagnostics.cpp - how this stage names things
-//---------------------------------------------------------------===//
+//===-- Diagnostics.cpp - how this stage names things -------------------------------------------------------------===//
 
 #include "lib/Sharding/Diagnostics.h"
 

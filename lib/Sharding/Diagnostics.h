@@ -1,5 +1,4 @@
-//===-- Diagnostics.h - how this stage names things
-//-----------------------------------------------------------------===//
+//===-- Diagnostics.h - how this stage names things ---------------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_DIAGNOSTICS_H
 #define SHARDC_LIB_SHARDING_DIAGNOSTICS_H
 

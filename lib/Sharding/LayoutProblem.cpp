@@ -1,5 +1,4 @@
-//===-- LayoutProblem.cpp - which layouts a function may have along tp, and what they cost
-//---------------------------===//
+//===-- LayoutProblem.cpp - which layouts a function may have along tp, and what they cost ------------------------===//
 
 #include "lib/Sharding/LayoutProblem.h"
 
@@ -9,8 +8,7 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::sharding;
 
-//===-- Costs of edges
-//----------------------------------------------------------------------------------------------===//
+//===-- Costs of edges --------------------------------------------------------------------------------------------===//
 
 int64_t LayoutProblem::getReshardCost(const Edge &edge, const Placement &from, const Placement &to) const {
   using Kind = dist::CollectiveKind;
@@ -79,8 +77,7 @@ bool LayoutProblem::isServed(const Edge &edge, const Use &use, int strategy, con
   return required.kind == Placement::Split && isReplicatedAmong(source, copies);
 }
 
-//===-- Solving
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Solving ---------------------------------------------------------------------------------------------------===//
 
 /// Adds the tables of one edge. Values with several uses get a variable of their own: which copies there are.
 void LayoutProblem::encode(const Edge &edge, CostNetwork &network) const {
@@ -168,8 +165,7 @@ FailureOr<CostNetwork::Solution> LayoutProblem::solve() const {
   return solution;
 }
 
-//===-- Evaluating
-//--------------------------------------------------------------------------------------------------===//
+//===-- Evaluating ------------------------------------------------------------------------------------------------===//
 
 SmallVector<Placement> LayoutProblem::getWanted(const Edge &edge, ArrayRef<int> choices) const {
   SmallVector<Placement> wanted;

@@ -1,5 +1,4 @@
-//===-- LayoutProblem.h - which layouts a function may have along tp, and what they cost
-//-----------------------------===//
+//===-- LayoutProblem.h - which layouts a function may have along tp, and what they cost --------------------------===//
 //
 // `tp` is an order to split the parameters; all else follows where that is cheapest. Within these bounds the problem
 // has every layout:
@@ -18,7 +17,7 @@
 // A *strategy* of an op says where its operands must be and where its results are. A value is where its op leaves it
 // (its source); consumers that want it elsewhere share one resharded copy for each place.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_LAYOUTPROBLEM_H
 #define SHARDC_LIB_SHARDING_LAYOUTPROBLEM_H
 

@@ -1,5 +1,4 @@
-//===-- Notes.cpp - tells the user what the layout is
-//---------------------------------------------------------------===//
+//===-- Notes.cpp - tells the user what the layout is -------------------------------------------------------------===//
 
 #include "lib/Sharding/Notes.h"
 

@@ -1,5 +1,4 @@
-//===-- Notes.h - tells the user what the layout is
-//-----------------------------------------------------------------===//
+//===-- Notes.h - tells the user what the layout is ---------------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_NOTES_H
 #define SHARDC_LIB_SHARDING_NOTES_H
 

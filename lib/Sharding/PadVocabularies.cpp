@@ -1,5 +1,4 @@
-//===-- PadVocabularies.cpp - makes vocabularies divide over tp
-//------------------------------------------------------===//
+//===-- PadVocabularies.cpp - makes vocabularies divide over tp ---------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "lib/Sharding/CopyMakers.h"

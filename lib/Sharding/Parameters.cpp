@@ -1,5 +1,4 @@
-//===-- Parameters.cpp - the arguments and results of training functions by what they are
-//---------------------------===//
+//===-- Parameters.cpp - the arguments and results of training functions by what they are -------------------------===//
 
 #include "lib/Sharding/Parameters.h"
 

@@ -1,5 +1,4 @@
-//===-- Parameters.h - the arguments and results of training functions by what they are
-//-----------------------------===//
+//===-- Parameters.h - the arguments and results of training functions by what they are ---------------------------===//
 #ifndef SHARDC_LIB_SHARDING_PARAMETERS_H
 #define SHARDC_LIB_SHARDING_PARAMETERS_H
 

@@ -1,5 +1,4 @@
-//===-- Partition.cpp - makes types local and inserts collectives
-//---------------------------------------------------===//
+//===-- Partition.cpp - makes types local and inserts collectives -------------------------------------------------===//
 
 #include "dialects/nn/sharding/Reshard.h"
 #include "lib/Sharding/CopyMakers.h"

@@ -1,5 +1,4 @@
-//===-- Placement.h - where values are along one mesh axis
-//----------------------------------------------------------===//
+//===-- Placement.h - where values are along one mesh axis --------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_PLACEMENT_H
 #define SHARDC_LIB_SHARDING_PLACEMENT_H
 

@@ -1,5 +1,4 @@
-//===-- PropagateAxis.cpp - a layout that follows from what is split
-//------------------------------------------------===//
+//===-- PropagateAxis.cpp - a layout that follows from what is split ----------------------------------------------===//
 
 #include "lib/Sharding/PropagateAxis.h"
 

@@ -1,5 +1,4 @@
-//===-- PropagateAxis.h - a layout that follows from what is split
-//--------------------------------------------------===//
+//===-- PropagateAxis.h - a layout that follows from what is split ------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_PROPAGATEAXIS_H
 #define SHARDC_LIB_SHARDING_PROPAGATEAXIS_H
 

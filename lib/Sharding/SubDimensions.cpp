@@ -1,5 +1,4 @@
-//===-- SubDimensions.cpp - the sub-dimensions of every value of a function
-//------------------------------------------===//
+//===-- SubDimensions.cpp - the sub-dimensions of every value of a function ---------------------------------------===//
 
 #include "lib/Sharding/SubDimensions.h"
 

@@ -1,5 +1,4 @@
-//===-- SubDimensions.h - the sub-dimensions of every value of a function
-//-------------------------------------------===//
+//===-- SubDimensions.h - the sub-dimensions of every value of a function -----------------------------------------===//
 //
 // A reshape of [b, s, 64] to [b, s, 4, 16] says that the 64 are 4 · 16, and says it of every tensor that these 64 flow
 // through: backwards through a product to the columns of its weight, forwards to the rows of the next one. Here each
@@ -10,7 +9,7 @@
 // Boundaries of one dimension form a chain of divisors. A boundary that does not nest with those already there is left
 // out, and factors that would need it count as cut.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_SUBDIMENSIONS_H
 #define SHARDC_LIB_SHARDING_SUBDIMENSIONS_H
 

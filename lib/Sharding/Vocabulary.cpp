@@ -1,5 +1,4 @@
-//===-- Vocabulary.cpp - which dimensions are vocabularies
-//----------------------------------------------------------===//
+//===-- Vocabulary.cpp - which dimensions are vocabularies --------------------------------------------------------===//
 
 #include "lib/Sharding/Vocabulary.h"
 

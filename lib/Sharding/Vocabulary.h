@@ -1,5 +1,4 @@
-//===-- Vocabulary.h - which dimensions are vocabularies
-//------------------------------------------------------------===//
+//===-- Vocabulary.h - which dimensions are vocabularies ----------------------------------------------------------===//
 #ifndef SHARDC_LIB_SHARDING_VOCABULARY_H
 #define SHARDC_LIB_SHARDING_VOCABULARY_H
 

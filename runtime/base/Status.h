@@ -1,11 +1,10 @@
-//===-- Status.h - errors as values
-//--------------------------------------------------------------------------------===//
+//===-- Status.h - errors as values -------------------------------------------------------------------------------===//
 //
 // Every function of the runtime that can fail returns a Status, or a Result with the value. A Status is either success
 // or a list of violations, each with a message (lower case, no full stop) and notes with the remedy. Nothing in the
 // runtime exits, and nothing throws across the C interface.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BASE_STATUS_H
 #define SHARDC_RUNTIME_BASE_STATUS_H
 

@@ -1,5 +1,4 @@
-//===-- CInterface.cpp - the C interface over the C++ runtime
-//------------------------------------------------------===//
+//===-- CInterface.cpp - the C interface over the C++ runtime -----------------------------------------------------===//
 
 #include "runtime/executor/Trainer.h"
 #include "runtime/io/SafeTensors.h"

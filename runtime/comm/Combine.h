@@ -1,10 +1,9 @@
-//===-- Combine.h - the arithmetic of collectives in one address space
-//---------------------------------------------===//
+//===-- Combine.h - the arithmetic of collectives in one address space --------------------------------------------===//
 //
 // A collective over memory that all members can reach is divided into shares, one a member, which may run at the same
 // time: no share writes what another one reads or writes. Results do not depend on the division.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COMM_COMBINE_H
 #define SHARDC_RUNTIME_COMM_COMBINE_H
 

@@ -1,5 +1,4 @@
-//===-- Communicator.h - how ranks communicate
-//---------------------------------------------------------------------===//
+//===-- Communicator.h - how ranks communicate --------------------------------------------------------------------===//
 //
 // The interface between the executor and a transport. A rank has one Communicator, on which it issues, in order, all
 // its communication. A call returns when its data has been moved, and it may not return before the other party has
@@ -12,7 +11,7 @@
 // After a failure of any rank (abort, or an error that a call found) every call of every rank ends in bounded time with
 // StatusKind::Aborted.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COMM_COMMUNICATOR_H
 #define SHARDC_RUNTIME_COMM_COMMUNICATOR_H
 

@@ -1,5 +1,4 @@
-//===-- GatherTensors.h - from shards to whole tensors
-//-------------------------------------------------------------===//
+//===-- GatherTensors.h - from shards to whole tensors ------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_GATHERTENSORS_H
 #define SHARDC_RUNTIME_EXECUTOR_GATHERTENSORS_H
 

@@ -1,10 +1,9 @@
-//===-- Instructions.h - prepared instructions
-//---------------------------------------------------------------------===//
+//===-- Instructions.h - prepared instructions --------------------------------------------------------------------===//
 //
 // What a rank runs: the instructions of a plan, with everything looked up that can be before the first step. Only the
 // addresses are left, which depend on the slots that the running schedule entry's registers select.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_INSTRUCTIONS_H
 #define SHARDC_RUNTIME_EXECUTOR_INSTRUCTIONS_H
 

@@ -1,5 +1,4 @@
-//===-- LearningRate.h - learning-rate schedules
-//-------------------------------------------------------------------===//
+//===-- LearningRate.h - learning-rate schedules ------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_LEARNINGRATE_H
 #define SHARDC_RUNTIME_EXECUTOR_LEARNINGRATE_H
 

@@ -1,5 +1,4 @@
-//===-- Parameters.h - parameters between files and shards
-//---------------------------------------------------------===//
+//===-- Parameters.h - parameters between files and shards --------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_PARAMETERS_H
 #define SHARDC_RUNTIME_EXECUTOR_PARAMETERS_H
 

@@ -1,11 +1,10 @@
-//===-- RankExecutor.h - one rank's program
-//------------------------------------------------------------------------===//
+//===-- RankExecutor.h - one rank's program -----------------------------------------------------------------------===//
 //
 // Walks the schedule of a program and issues its instructions in list order. On a CPU a rank is one thread (with
 // helpers inside kernels and products), which is one of the orders that streams and events allow; so events need no
 // waiting. Nothing is decided here, and nothing is allocated after the executor has been created.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_RANKEXECUTOR_H
 #define SHARDC_RUNTIME_EXECUTOR_RANKEXECUTOR_H
 

@@ -1,10 +1,9 @@
-//===-- Trainer.h - a plan in training
-//-----------------------------------------------------------------------------===//
+//===-- Trainer.h - a plan in training ----------------------------------------------------------------------------===//
 //
 // Runs all ranks of a plan as threads of this process. The threads live as long as the trainer; between steps they
 // sleep.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_TRAINER_H
 #define SHARDC_RUNTIME_EXECUTOR_TRAINER_H
 

@@ -1,5 +1,4 @@
-//===-- CheckPlan.h - is a plan well-formed
-//------------------------------------------------------------------------===//
+//===-- CheckPlan.h - is a plan well-formed -----------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_FORMAT_CHECKPLAN_H
 #define SHARDC_RUNTIME_FORMAT_CHECKPLAN_H
 

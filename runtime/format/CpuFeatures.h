@@ -1,5 +1,4 @@
-//===-- CpuFeatures.h - what this CPU can do, in LLVM's names
-//------------------------------------------------------===//
+//===-- CpuFeatures.h - what this CPU can do, in LLVM's names -----------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_FORMAT_CPUFEATURES_H
 #define SHARDC_RUNTIME_FORMAT_CPUFEATURES_H
 

@@ -1,11 +1,10 @@
-//===-- LoadPlan.h - plan folders, read and written
-//----------------------------------------------------------------===//
+//===-- LoadPlan.h - plan folders, read and written ---------------------------------------------------------------===//
 //
 // A plan folder holds plan.pb and kernels.so. plan.pb is a serialized plan::Plan whose last nine bytes are the field
 // `checksum`, the xxh64 of all bytes before them: a file that is truncated or changed is told from a good one. Folders
 // are only read, never locked or changed.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_FORMAT_LOADPLAN_H
 #define SHARDC_RUNTIME_FORMAT_LOADPLAN_H
 

@@ -1,5 +1,4 @@
-//===-- Query.h - questions about a plan
-//---------------------------------------------------------------------------===//
+//===-- Query.h - questions about a plan --------------------------------------------------------------------------===//
 //
 // Meshes: a rank is the mixed-radix number of its coordinates, the first axis being the most significant. The members
 // of a communicator are ordered by rank, which is by ascending coordinates.
@@ -9,7 +8,7 @@
 // global ones by digits: local digit + block * local size for each sub-dimension. Global indices beyond the logical
 // size are padding.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_FORMAT_QUERY_H
 #define SHARDC_RUNTIME_FORMAT_QUERY_H
 

@@ -1,5 +1,4 @@
-//===-- Arrays.cpp - a dataset of .npy files, one for each input
-//---------------------------------------------------===//
+//===-- Arrays.cpp - a dataset of .npy files, one for each input --------------------------------------------------===//
 
 #include "runtime/format/Query.h"
 #include "runtime/io/Dataset.h"

@@ -1,10 +1,9 @@
-//===-- Dataset.h - training samples
-//-------------------------------------------------------------------------------===//
+//===-- Dataset.h - training samples ------------------------------------------------------------------------------===//
 //
 // A dataset has numbered samples; a sample has one value for each model input. Reading is thread-safe and allocates
 // nothing, so that ranks read their rows straight into their arenas.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_DATASET_H
 #define SHARDC_RUNTIME_IO_DATASET_H
 

@@ -1,5 +1,4 @@
-//===-- IndexBound.h - do integer inputs stay in range
-//-------------------------------------------------------------===//
+//===-- IndexBound.h - do integer inputs stay in range ------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_INDEXBOUND_H
 #define SHARDC_RUNTIME_IO_INDEXBOUND_H
 

@@ -1,5 +1,4 @@
-//===-- Random.h - numbers for the order of samples and synthetic data
-//---------------------------------------------===//
+//===-- Random.h - numbers for the order of samples and synthetic data --------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_RANDOM_H
 #define SHARDC_RUNTIME_IO_RANDOM_H
 

@@ -1,10 +1,9 @@
-//===-- SafeTensors.h - tensors in a file
-//--------------------------------------------------------------------------===//
+//===-- SafeTensors.h - tensors in a file -------------------------------------------------------------------------===//
 //
 // The safetensors format: eight bytes with the length of a JSON header, the header (name → dtype, shape, data_offsets),
 // then the data.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_SAFETENSORS_H
 #define SHARDC_RUNTIME_IO_SAFETENSORS_H
 

@@ -1,5 +1,4 @@
-//===-- SampleOrder.h - which samples a step sees
-//------------------------------------------------------------------===//
+//===-- SampleOrder.h - which samples a step sees -----------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_IO_SAMPLEORDER_H
 #define SHARDC_RUNTIME_IO_SAMPLEORDER_H
 

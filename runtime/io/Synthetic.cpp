@@ -1,5 +1,4 @@
-//===-- Synthetic.cpp - random samples
-//-----------------------------------------------------------------------------===//
+//===-- Synthetic.cpp - random samples ----------------------------------------------------------------------------===//
 
 #include "runtime/format/Query.h"
 #include "runtime/io/Dataset.h"

@@ -1,5 +1,4 @@
-//===-- Text.cpp - a file's bytes as tokens
-//------------------------------------------------------------------------===//
+//===-- Text.cpp - a file's bytes as tokens -----------------------------------------------------------------------===//
 
 #include "runtime/base/File.h"
 #include "runtime/format/Query.h"

@@ -1,5 +1,4 @@
-//===-- MetricsFile.h - one JSON object a step
-//---------------------------------------------------------------------===//
+//===-- MetricsFile.h - one JSON object a step --------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_METRICS_METRICSFILE_H
 #define SHARDC_RUNTIME_METRICS_METRICSFILE_H
 

@@ -1,5 +1,4 @@
-//===-- Progress.h - the line that tells how training goes
-//---------------------------------------------------------===//
+//===-- Progress.h - the line that tells how training goes --------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_METRICS_PROGRESS_H
 #define SHARDC_RUNTIME_METRICS_PROGRESS_H
 

@@ -1,4 +1,4 @@
-//===-- Accesses.h - a program as accesses to cells of buffers ---------------------------------------------------===//
+//===-- Accesses.h - a program as accesses to cells of buffers ----------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_ACCESSES_H
 #define SHARDC_RUNTIME_VERIFY_ACCESSES_H
 

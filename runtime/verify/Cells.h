@@ -1,4 +1,4 @@
-//===-- Cells.h - the parts of a buffer that its views tell apart ------------------------------------------------===//
+//===-- Cells.h - the parts of a buffer that its views tell apart -------------------------------------------------===//
 //
 // Instructions use views of buffers: the three pieces of a fused QKV are interleaved strided sets of one buffer. To
 // know exactly which read finds which write, the elements of a buffer are divided into cells, such that every view is a

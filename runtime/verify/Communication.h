@@ -1,4 +1,4 @@
-//===-- Communication.h - what the programs of a plan say to one another -----------------------------------------===//
+//===-- Communication.h - what the programs of a plan say to one another ------------------------------------------===//
 //
 // One step, unrolled to what crosses pp coordinates: groups of messages, and collectives whose communicator spans the
 // pp axis, of each program in issue order. Collectives within dp and tp are not here: see Verify.h.

@@ -1,4 +1,4 @@
-//===-- Operands.h - what an instruction reads and writes --------------------------------------------------------===//
+//===-- Operands.h - what an instruction reads and writes ---------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_OPERANDS_H
 #define SHARDC_RUNTIME_VERIFY_OPERANDS_H
 

@@ -1,4 +1,4 @@
-//===-- Reads.h - a step's reads and writes under happens-before -------------------------------------------------===//
+//===-- Reads.h - a step's reads and writes under happens-before --------------------------------------------------===//
 //
 // One step of one program is played with symbols instead of numbers. Of every cell of every buffer slot is known what
 // wrote it last (micro-batch, axes it is partial over), and who has read it since; of every byte of shared memory,

@@ -1,4 +1,4 @@
-//===-- Reductions.h - partial values are reduced exactly once ---------------------------------------------------===//
+//===-- Reductions.h - partial values are reduced exactly once ----------------------------------------------------===//
 //
 // An operand says over which mesh axes its value is still a summand (partial_sum) or a candidate for a maximum
 // (partial_max). Reads (Reads.h) make sure that every read says what the write said. Here every instruction is checked

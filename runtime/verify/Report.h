@@ -1,4 +1,4 @@
-//===-- Report.h - the violations of a plan, and where they are --------------------------------------------------===//
+//===-- Report.h - the violations of a plan, and where they are ---------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_REPORT_H
 #define SHARDC_RUNTIME_VERIFY_REPORT_H
 

@@ -1,4 +1,4 @@
-//===-- Structure.h - whether a plan is well formed --------------------------------------------------------------===//
+//===-- Structure.h - whether a plan is well formed ---------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_VERIFY_STRUCTURE_H
 #define SHARDC_RUNTIME_VERIFY_STRUCTURE_H
 

@@ -1,4 +1,4 @@
-//===-- Verify.h - the proof that a plan is sound ----------------------------------------------------------------===//
+//===-- Verify.h - the proof that a plan is sound -----------------------------------------------------------------===//
 //
 // The verifier reads a Plan message, nothing else, and shows that running it is safe under the model of execution that
 // plan.proto describes. It works on one step's schedule of each pp coordinate: the dp and tp ranks of a coordinate run

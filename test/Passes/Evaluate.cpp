@@ -1,10 +1,10 @@
-//===-- Evaluate.cpp - --test-evaluate: runs functions on the reference evaluator --------------------------------===//
+//===-- Evaluate.cpp - --test-evaluate: runs functions on the reference evaluator ---------------------------------===//
 //
 // Without a reference: evaluates `function` on one rank, with arguments made from `seed`, and prints its results.
 // With `reference=FILE`, an earlier state of the same module: evaluates the file's `function` on one rank and the
 // module's on all ranks of the mesh, and reports what differs. `global=NAME` names a function of this module instead.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "test/Passes/TestPasses.h"
 

@@ -1,4 +1,4 @@
-//===-- TestPasses.h - passes that only tests need ---------------------------------------------------------------===//
+//===-- TestPasses.h - passes that only tests need ----------------------------------------------------------------===//
 #ifndef SHARDC_TEST_PASSES_TESTPASSES_H
 #define SHARDC_TEST_PASSES_TESTPASSES_H
 

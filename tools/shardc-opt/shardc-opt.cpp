@@ -1,4 +1,4 @@
-//===-- shardc-opt.cpp - runs single passes of the compiler --------------------------------------------------------===//
+//===-- shardc-opt.cpp - runs single passes of the compiler -------------------------------------------------------===//
 
 #include "shardc/Driver/Register.h"
 

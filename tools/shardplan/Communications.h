@@ -1,4 +1,4 @@
-//===-- Communications.h - what one rank communicates in a step --------------------------------------------------===//
+//===-- Communications.h - what one rank communicates in a step ---------------------------------------------------===//
 //
 // Ring-equivalent elements sent: what one rank sends when the collective runs as a ring over k members. For n elements
 // (all_reduce: of the value; all_gather: of the output; reduce_scatter and all_to_all: of the input)

@@ -1,4 +1,4 @@
-//===-- MemoryUse.h - what lies in the arena of a program --------------------------------------------------------===//
+//===-- MemoryUse.h - what lies in the arena of a program ---------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDPLAN_MEMORYUSE_H
 #define SHARDC_TOOLS_SHARDPLAN_MEMORYUSE_H
 

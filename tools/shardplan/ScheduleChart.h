@@ -1,4 +1,4 @@
-//===-- ScheduleChart.h - the schedule of all stages on one clock ------------------------------------------------===//
+//===-- ScheduleChart.h - the schedule of all stages on one clock -------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDPLAN_SCHEDULECHART_H
 #define SHARDC_TOOLS_SHARDPLAN_SCHEDULECHART_H
 

@@ -1,4 +1,4 @@
-//===-- Show.h - a plan as text and as JSON ----------------------------------------------------------------------===//
+//===-- Show.h - a plan as text and as JSON -----------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDPLAN_SHOW_H
 #define SHARDC_TOOLS_SHARDPLAN_SHOW_H
 

@@ -1,4 +1,4 @@
-//===-- shardplan.cpp - looks at plans ---------------------------------------------------------------------------===//
+//===-- shardplan.cpp - looks at plans ----------------------------------------------------------------------------===//
 
 #include "runtime/format/LoadPlan.h"
 #include "runtime/verify/Communication.h"

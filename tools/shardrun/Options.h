@@ -1,5 +1,4 @@
-//===-- Options.h - shardrun's command line
-//------------------------------------------------------------------------===//
+//===-- Options.h - shardrun's command line -----------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDRUN_OPTIONS_H
 #define SHARDC_TOOLS_SHARDRUN_OPTIONS_H
 

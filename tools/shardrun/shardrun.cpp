@@ -1,5 +1,4 @@
-//===-- shardrun.cpp - trains with a plan
-//--------------------------------------------------------------------------===//
+//===-- shardrun.cpp - trains with a plan -------------------------------------------------------------------------===//
 
 #include "runtime/metrics/MetricsFile.h"
 #include "runtime/metrics/Progress.h"

@@ -1,4 +1,4 @@
-//===-- Collectives.cpp - evaluates the ops of dist --------------------------------------------------------------===//
+//===-- Collectives.cpp - evaluates the ops of dist ---------------------------------------------------------------===//
 
 #include "dialects/nn/evaluate/Families.h"
 

@@ -1,4 +1,4 @@
-//===-- Elementwise.cpp - evaluates elementwise ops --------------------------------------------------------------===//
+//===-- Elementwise.cpp - evaluates elementwise ops ---------------------------------------------------------------===//
 
 #include "dialects/nn/evaluate/Families.h"
 

@@ -1,4 +1,4 @@
-//===-- Evaluate.cpp - runs functions on virtual ranks -----------------------------------------------------------===//
+//===-- Evaluate.cpp - runs functions on virtual ranks ------------------------------------------------------------===//
 
 #include "dialects/nn/Evaluate.h"
 

@@ -1,4 +1,4 @@
-//===-- Families.h - the evaluator's parts, by op family ---------------------------------------------------------===//
+//===-- Families.h - the evaluator's parts, by op family ----------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_EVALUATE_FAMILIES_H
 #define SHARDC_DIALECTS_NN_EVALUATE_FAMILIES_H
 

@@ -1,4 +1,4 @@
-//===-- Normalization.cpp - evaluates softmax, norms and cross-entropy -------------------------------------------===//
+//===-- Normalization.cpp - evaluates softmax, norms and cross-entropy --------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/evaluate/Families.h"

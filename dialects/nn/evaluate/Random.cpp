@@ -1,4 +1,4 @@
-//===-- Random.cpp - evaluates random numbers and the control block ----------------------------------------------===//
+//===-- Random.cpp - evaluates random numbers and the control block -----------------------------------------------===//
 
 #include "dialects/nn/evaluate/Families.h"
 

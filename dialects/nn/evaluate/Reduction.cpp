@@ -1,4 +1,4 @@
-//===-- Reduction.cpp - evaluates products and reductions --------------------------------------------------------===//
+//===-- Reduction.cpp - evaluates products and reductions ---------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/evaluate/Families.h"

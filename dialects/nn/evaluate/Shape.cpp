@@ -1,4 +1,4 @@
-//===-- Shape.cpp - evaluates ops that move elements -------------------------------------------------------------===//
+//===-- Shape.cpp - evaluates ops that move elements --------------------------------------------------------------===//
 
 #include "dialects/nn/evaluate/Families.h"
 

@@ -1,4 +1,4 @@
-//===-- Sharded.cpp - takes tensors apart by their shardings and puts them together ------------------------------===//
+//===-- Sharded.cpp - takes tensors apart by their shardings and puts them together -------------------------------===//
 
 #include "dialects/nn/EvaluateSharded.h"
 

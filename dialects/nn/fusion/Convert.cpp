@@ -1,5 +1,4 @@
-//===-- Convert.cpp - scalar body of the conversion between element types
-//------------------------------------------===//
+//===-- Convert.cpp - scalar body of the conversion between element types -----------------------------------------===//
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/fusion/Scalar.h"

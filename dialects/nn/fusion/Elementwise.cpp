@@ -1,10 +1,9 @@
-//===-- Elementwise.cpp - scalar bodies of elementwise ops
-//---------------------------------------------------------===//
+//===-- Elementwise.cpp - scalar bodies of elementwise ops --------------------------------------------------------===//
 //
 // No op carries fast-math flags. Transcendental functions exist in f32; an op without a body for its element type
 // returns null.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/fusion/Scalar.h"

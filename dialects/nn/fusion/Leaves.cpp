@@ -1,5 +1,4 @@
-//===-- Leaves.cpp - scalar bodies of what stands at the head of a kernel: constants, positions, control fields
-//----===//
+//===-- Leaves.cpp - scalar bodies of what stands at the head of a kernel: constants, positions, control fields ---===//
 
 #include "dialects/nn/NN.h"
 #include "dialects/nn/fusion/Scalar.h"

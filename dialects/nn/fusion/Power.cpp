@@ -1,11 +1,10 @@
-//===-- Power.cpp - aᵇ in f32
-//---------------------------------------------------------------------------------------===//
+//===-- Power.cpp - aᵇ in f32 -------------------------------------------------------------------------------------===//
 //
 // |a|ᵇ = 2^(b · log₂|a|) in f64, rounded once at the end: the error of the f64 part (about 10⁻¹² relative) is far below
 // half an ulp of f32. Only additions, multiplications and one division: every machine gives the same bits. Special
 // cases are those of IEEE 754's pow.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "dialects/nn/fusion/Scalar.h"
 

@@ -2,7 +2,7 @@
 //
 // A scalar body serves scalars and vectors alike: its operands are all scalars or all vectors of one length.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_FUSION_SCALAR_H
 #define SHARDC_DIALECTS_NN_FUSION_SCALAR_H
 

@@ -1,4 +1,4 @@
-//===-- Contraction.cpp - cotangents of products -----------------------------------------------------------------===//
+//===-- Contraction.cpp - cotangents of products ------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 

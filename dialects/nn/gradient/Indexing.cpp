@@ -1,4 +1,4 @@
-//===-- Indexing.cpp - cotangents of gather and scatter_add, which are each other's ------------------------------===//
+//===-- Indexing.cpp - cotangents of gather and scatter_add, which are each other's -------------------------------===//
 
 #include "dialects/nn/NN.h"
 

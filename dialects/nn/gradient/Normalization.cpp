@@ -1,4 +1,4 @@
-//===-- Normalization.cpp - cotangents of softmax and norms ------------------------------------------------------===//
+//===-- Normalization.cpp - cotangents of softmax and norms -------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 

@@ -1,4 +1,4 @@
-//===-- Reduction.cpp - cotangents of reductions -----------------------------------------------------------------===//
+//===-- Reduction.cpp - cotangents of reductions ------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 

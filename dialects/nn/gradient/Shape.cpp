@@ -1,4 +1,4 @@
-//===-- Shape.cpp - cotangents of ops that move elements ---------------------------------------------------------===//
+//===-- Shape.cpp - cotangents of ops that move elements ----------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 

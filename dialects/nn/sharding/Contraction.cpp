@@ -1,5 +1,4 @@
-//===-- Contraction.cpp - factors and cost of products
-//--------------------------------------------------------------===//
+//===-- Contraction.cpp - factors and cost of products ------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"

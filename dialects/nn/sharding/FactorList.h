@@ -1,5 +1,4 @@
-//===-- FactorList.h - collects the factors of an op
-//----------------------------------------------------------------===//
+//===-- FactorList.h - collects the factors of an op --------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_SHARDING_FACTORLIST_H
 #define SHARDC_DIALECTS_NN_SHARDING_FACTORLIST_H
 

@@ -1,10 +1,9 @@
-//===-- Indexing.cpp - factors and local forms of gather and scatter_add
-//--------------------------------------------===//
+//===-- Indexing.cpp - factors and local forms of gather and scatter_add ------------------------------------------===//
 //
 // A table that is split over its rows: each rank looks up its own rows, others read zeros (gather) or are dropped
 // (scatter_add), because local indices of foreign rows are out of range.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"

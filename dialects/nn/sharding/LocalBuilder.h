@@ -1,5 +1,4 @@
-//===-- LocalBuilder.h - builds ops of a local form, each with the sharding of its result
-//---------------------------===//
+//===-- LocalBuilder.h - builds ops of a local form, each with the sharding of its result -------------------------===//
 #ifndef SHARDC_DIALECTS_NN_SHARDING_LOCALBUILDER_H
 #define SHARDC_DIALECTS_NN_SHARDING_LOCALBUILDER_H
 

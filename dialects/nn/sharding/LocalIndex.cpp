@@ -1,5 +1,4 @@
-//===-- LocalIndex.cpp - between a rank's own indices and global ones
-//-----------------------------------------------===//
+//===-- LocalIndex.cpp - between a rank's own indices and global ones ---------------------------------------------===//
 
 #include "dialects/nn/sharding/LocalIndex.h"
 

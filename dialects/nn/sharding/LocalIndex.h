@@ -1,12 +1,11 @@
-//===-- LocalIndex.h - between a rank's own indices and global ones
-//-------------------------------------------------===//
+//===-- LocalIndex.h - between a rank's own indices and global ones -----------------------------------------------===//
 //
 // A split dimension's local index l and global index g are numbers with the sub-dimensions' digits. With local size sᵢ,
 // local stride λᵢ and global stride γᵢ of sub-dimension i (outermost first), rank coordinate cᵢ on a split one:
 //     g = l + Σᵢ ⌊l / λᵢ⌋ · (γᵢ − sᵢ₊₁ · γᵢ₊₁) + Σᵢ cᵢ · sᵢ · γᵢ
 // where most terms of the first sum vanish: only those above a split sub-dimension stay.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_SHARDING_LOCALINDEX_H
 #define SHARDC_DIALECTS_NN_SHARDING_LOCALINDEX_H
 

@@ -1,5 +1,4 @@
-//===-- Loss.cpp - factors, cost and local form of the cross-entropy
-//------------------------------------------------===//
+//===-- Loss.cpp - factors, cost and local form of the cross-entropy ----------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"

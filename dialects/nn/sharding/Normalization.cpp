@@ -1,5 +1,4 @@
-//===-- Normalization.cpp - factors, cost and local forms of softmax and norms
-//--------------------------------------===//
+//===-- Normalization.cpp - factors, cost and local forms of softmax and norms ------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"

@@ -1,5 +1,4 @@
-//===-- Random.cpp - random numbers of one rank's elements
-//----------------------------------------------------------===//
+//===-- Random.cpp - random numbers of one rank's elements --------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/LocalBuilder.h"

@@ -1,5 +1,4 @@
-//===-- Reduction.cpp - factors of reductions
-//-----------------------------------------------------------------------===//
+//===-- Reduction.cpp - factors of reductions ---------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"

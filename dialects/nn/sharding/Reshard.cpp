@@ -1,5 +1,4 @@
-//===-- Reshard.cpp - moves a local value from one sharding to another
-//----------------------------------------------===//
+//===-- Reshard.cpp - moves a local value from one sharding to another --------------------------------------------===//
 
 #include "dialects/nn/sharding/Reshard.h"
 

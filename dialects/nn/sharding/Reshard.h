@@ -1,5 +1,4 @@
-//===-- Reshard.h - moves a local value from one sharding to another
-//------------------------------------------------===//
+//===-- Reshard.h - moves a local value from one sharding to another ----------------------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_SHARDING_RESHARD_H
 #define SHARDC_DIALECTS_NN_SHARDING_RESHARD_H
 

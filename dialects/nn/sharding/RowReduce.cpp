@@ -1,5 +1,4 @@
-//===-- RowReduce.cpp - reductions along a split dimension, combined over the ranks
-//---------------------------------===//
+//===-- RowReduce.cpp - reductions along a split dimension, combined over the ranks -------------------------------===//
 
 #include "dialects/nn/sharding/RowReduce.h"
 

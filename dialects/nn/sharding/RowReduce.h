@@ -1,5 +1,4 @@
-//===-- RowReduce.h - reductions along a split dimension, combined over the ranks
-//-----------------------------------===//
+//===-- RowReduce.h - reductions along a split dimension, combined over the ranks ---------------------------------===//
 #ifndef SHARDC_DIALECTS_NN_SHARDING_ROWREDUCE_H
 #define SHARDC_DIALECTS_NN_SHARDING_ROWREDUCE_H
 

@@ -1,10 +1,9 @@
-//===-- Shape.cpp - factors and local forms of ops that move or make elements
-//---------------------------------------===//
+//===-- Shape.cpp - factors and local forms of ops that move or make elements -------------------------------------===//
 //
 // Where a slice cuts a dimension into equal blocks (a fused QKV of 3 · 64 at multiples of 64), the inside of a block is
 // a factor and the blocks are not: each rank cuts its own share. Pads and concatenations are the same thing backwards.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "dialects/nn/Builders.h"
 #include "dialects/nn/sharding/FactorList.h"
@@ -17,8 +16,7 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::nn;
 
-//===-- Constants and indices
-//---------------------------------------------------------------------------------------===//
+//===-- Constants and indices -------------------------------------------------------------------------------------===//
 
 SmallVector<Value> ConstantOp::partition(OpBuilder &builder, ValueRange, TypeRange resultTypes,
                                          ArrayRef<dist::ShardingAttr> shardings) {
@@ -44,8 +42,7 @@ SmallVector<Value> IotaOp::partition(OpBuilder &builder, ValueRange, TypeRange r
   return {TensorBuilder(builder, getLoc()).convert(index, elementType)};
 }
 
-//===-- Broadcast, reshape, transpose
-//-------------------------------------------------------------------------------===//
+//===-- Broadcast, reshape, transpose -----------------------------------------------------------------------------===//
 
 SmallVector<Factor> BroadcastInDimOp::getFactors() {
   FactorList list(*this);
@@ -129,8 +126,7 @@ SmallVector<Factor> TransposeOp::getFactors() {
 
 SmallVector<SmallVector<unsigned>> TransposeOp::getLinearOperands() { return {{0}}; }
 
-//===-- Slice, pad, concat
-//------------------------------------------------------------------------------------------===//
+//===-- Slice, pad, concat ----------------------------------------------------------------------------------------===//
 
 namespace {
 

@@ -1,5 +1,4 @@
-//===-- Passes.h - the passes of Autodiff
-//----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Autodiff -------------------------------------------------------------------------===//
 #ifndef SHARDC_AUTODIFF_PASSES_H
 #define SHARDC_AUTODIFF_PASSES_H
 

@@ -1,5 +1,4 @@
-//===-- EmitCpu.h - kernels for the CPU as a shared library
-//---------------------------------------------------------===//
+//===-- EmitCpu.h - kernels for the CPU as a shared library -------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMITCPU_H
 #define SHARDC_CODEGEN_EMITCPU_H
 

@@ -1,5 +1,4 @@
-//===-- Passes.h - the passes of Codegen
-//----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Codegen --------------------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_PASSES_H
 #define SHARDC_CODEGEN_PASSES_H
 

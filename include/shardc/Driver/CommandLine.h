@@ -1,4 +1,4 @@
-//===-- CommandLine.h - the command line of shardc -------------------------------------------------------------===//
+//===-- CommandLine.h - the command line of shardc ----------------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_COMMANDLINE_H
 #define SHARDC_DRIVER_COMMANDLINE_H
 

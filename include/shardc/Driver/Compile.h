@@ -1,5 +1,4 @@
-//===-- Compile.h - the whole way from a model to a plan
-//--------------------------------------------------------------===//
+//===-- Compile.h - the whole way from a model to a plan ----------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_COMPILE_H
 #define SHARDC_DRIVER_COMPILE_H
 

@@ -1,5 +1,4 @@
-//===-- Diagnostics.h - how shardc talks to its user
-//------------------------------------------------------------------===//
+//===-- Diagnostics.h - how shardc talks to its user --------------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_DIAGNOSTICS_H
 #define SHARDC_DRIVER_DIAGNOSTICS_H
 

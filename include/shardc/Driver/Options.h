@@ -2,7 +2,7 @@
 //
 // Every option of the compiler, as plain data; tools/shardc fills it from the command line.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_OPTIONS_H
 #define SHARDC_DRIVER_OPTIONS_H
 

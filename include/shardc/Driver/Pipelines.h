@@ -1,5 +1,4 @@
-//===-- Pipelines.h - the passes in their order
-//------------------------------------------------------------------------===//
+//===-- Pipelines.h - the passes in their order -------------------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_PIPELINES_H
 #define SHARDC_DRIVER_PIPELINES_H
 

@@ -1,5 +1,4 @@
-//===-- Register.h - all dialects and passes of the compiler
-//---------------------------------------------------------===//
+//===-- Register.h - all dialects and passes of the compiler ------------------------------------------------------===//
 #ifndef SHARDC_DRIVER_REGISTER_H
 #define SHARDC_DRIVER_REGISTER_H
 

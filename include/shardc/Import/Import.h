@@ -1,12 +1,11 @@
-//===-- Import.h - ONNX to the nn dialect
-//--------------------------------------------------------------------------===//
+//===-- Import.h - ONNX to the nn dialect -------------------------------------------------------------------------===//
 //
 // Reads an ONNX file (opset 9 to 23) and builds one function @forward of nn ops, as docs/phases.md describes: inputs,
 // then parameters as arguments; numerator and denominator of the mean loss as results. Weights are referred to by file,
 // offset and size, never loaded. A fault of the file or of the options is a diagnostic with a label of docs/errors.md,
 // at a location named after the node.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_IMPORT_IMPORT_H
 #define SHARDC_IMPORT_IMPORT_H
 

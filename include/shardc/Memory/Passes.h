@@ -1,5 +1,4 @@
-//===-- Passes.h - the passes of Memory
-//----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Memory ---------------------------------------------------------------------------===//
 #ifndef SHARDC_MEMORY_PASSES_H
 #define SHARDC_MEMORY_PASSES_H
 

@@ -1,12 +1,11 @@
-//===-- PlaceBuffers.h - from lifetimes to offsets
-//-------------------------------------------------------------------===//
+//===-- PlaceBuffers.h - from lifetimes to offsets ----------------------------------------------------------------===//
 //
 // The placement problem, apart from any IR: intervals of time with sizes become offsets such that intervals that
 // overlap in time do not overlap in memory. Greedy by size: the largest first, each at the lowest offset where it fits;
 // ties go to the earlier start, then to the earlier interval, so that the result is a function of the input alone. (For
 // the family of such heuristics see Sekiyama et al. 2018, arXiv 1804.10001.)
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_MEMORY_PLACEBUFFERS_H
 #define SHARDC_MEMORY_PLACEBUFFERS_H
 

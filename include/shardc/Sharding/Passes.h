@@ -1,5 +1,4 @@
-//===-- Passes.h - the passes of Sharding
-//----------------------------------------------------------------------------===//
+//===-- Passes.h - the passes of Sharding -------------------------------------------------------------------------===//
 #ifndef SHARDC_SHARDING_PASSES_H
 #define SHARDC_SHARDING_PASSES_H
 

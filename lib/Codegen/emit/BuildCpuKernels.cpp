@@ -1,5 +1,4 @@
-//===-- BuildCpuKernels.cpp - from kernel definitions to functions on pointers
-//-------------------------------------===//
+//===-- BuildCpuKernels.cpp - from kernel definitions to functions on pointers ------------------------------------===//
 
 #include "Kernel.h"
 

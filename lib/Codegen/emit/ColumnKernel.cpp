@@ -1,10 +1,9 @@
-//===-- ColumnKernel.cpp - reductions over rows, 64 columns at a time
-//-----------------------------------------------===//
+//===-- ColumnKernel.cpp - reductions over rows, 64 columns at a time ---------------------------------------------===//
 //
 // An item walks all rows for up to four vectors of columns. A sum adds the rows of a block of 64 in ascending order,
 // starting from the neutral element, and then the block to the total: each column on its own, whatever its vector.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Strided.h"
 

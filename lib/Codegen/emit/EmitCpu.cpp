@@ -1,5 +1,4 @@
-//===-- EmitCpu.cpp - kernels for the CPU as a shared library
-//-------------------------------------------------------===//
+//===-- EmitCpu.cpp - kernels for the CPU as a shared library -----------------------------------------------------===//
 
 #include "shardc/Codegen/EmitCpu.h"
 

@@ -1,5 +1,4 @@
-//===-- IndexKernels.cpp - gather, scatter_add, local_slice
-//---------------------------------------------------------===//
+//===-- IndexKernels.cpp - gather, scatter_add, local_slice -------------------------------------------------------===//
 
 #include "Strided.h"
 

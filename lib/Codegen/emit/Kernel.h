@@ -1,10 +1,9 @@
-//===-- Kernel.h - the function of a kernel while it is being built
-//-------------------------------------------------===//
+//===-- Kernel.h - the function of a kernel while it is being built -----------------------------------------------===//
 //
 // Every kernel becomes two functions: the entry with the runtime's signature (shardrtKernel), which loads the pointers
 // of the operands, and `<name>.body`, which gets them as arguments, so that they can be noalias.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_KERNEL_H
 #define SHARDC_CODEGEN_EMIT_KERNEL_H
 

@@ -1,5 +1,4 @@
-//===-- KernelGraph.cpp - from the body of a kernel to loops and accesses
-//------------------------------------------===//
+//===-- KernelGraph.cpp - from the body of a kernel to loops and accesses -----------------------------------------===//
 
 #include "KernelGraph.h"
 

@@ -1,5 +1,4 @@
-//===-- KernelGraph.h - a row or column kernel as loops and strided accesses
-//---------------------------------------===//
+//===-- KernelGraph.h - a row or column kernel as loops and strided accesses --------------------------------------===//
 //
 // The body of an exec.kernel_def speaks of tensors; code speaks of one element at a time. The graph is in between: a
 // *node* is a value of the body seen from the kernel's domain, that is, with each of its dimensions placed on a
@@ -11,7 +10,7 @@
 // Invariants: nodes stand after their operands; a node of level l needs the results of l passes of reductions; strides
 // have one entry for each loop; loops have more than one iteration, except where a kernel needs a loop at all.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_KERNELGRAPH_H
 #define SHARDC_CODEGEN_EMIT_KERNELGRAPH_H
 

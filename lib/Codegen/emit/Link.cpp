@@ -1,5 +1,4 @@
-//===-- Link.cpp - one object into a shared library, by the system's linker
-//-----------------------------------------===//
+//===-- Link.cpp - one object into a shared library, by the system's linker ---------------------------------------===//
 
 #include "ObjectFile.h"
 

@@ -1,5 +1,4 @@
-//===-- LowerCpuKernels.cpp - from vectors and loops to the LLVM dialect
-//-------------------------------------------===//
+//===-- LowerCpuKernels.cpp - from vectors and loops to the LLVM dialect ------------------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

@@ -1,5 +1,4 @@
-//===-- Memory.cpp - loads and stores of scalars and of vectors of 16 lanes
-//----------------------------------------===//
+//===-- Memory.cpp - loads and stores of scalars and of vectors of 16 lanes ---------------------------------------===//
 
 #include "Memory.h"
 

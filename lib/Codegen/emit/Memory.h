@@ -1,10 +1,9 @@
-//===-- Memory.h - loads and stores of scalars and of vectors of 16 lanes
-//------------------------------------------===//
+//===-- Memory.h - loads and stores of scalars and of vectors of 16 lanes -----------------------------------------===//
 //
 // Truth values (i1) are bytes in memory. A mask is a vector of 16 i1; a null mask stands for all lanes. Lanes that are
 // masked out are neither read nor written, and hold zero after a load.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_MEMORY_H
 #define SHARDC_CODEGEN_EMIT_MEMORY_H
 

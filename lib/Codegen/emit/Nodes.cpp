@@ -1,5 +1,4 @@
-//===-- Nodes.cpp - code for one node of a kernel at one position
-//---------------------------------------------------===//
+//===-- Nodes.cpp - code for one node of a kernel at one position -------------------------------------------------===//
 
 #include "Kernel.h"
 

@@ -1,5 +1,4 @@
-//===-- ObjectFile.cpp - LLVM's optimiser and code generator
-//--------------------------------------------------------===//
+//===-- ObjectFile.cpp - LLVM's optimiser and code generator ------------------------------------------------------===//
 
 #include "ObjectFile.h"
 

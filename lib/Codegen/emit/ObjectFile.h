@@ -1,5 +1,4 @@
-//===-- ObjectFile.h - from LLVM IR to object code and a shared library
-//---------------------------------------------===//
+//===-- ObjectFile.h - from LLVM IR to object code and a shared library -------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_OBJECTFILE_H
 #define SHARDC_CODEGEN_EMIT_OBJECTFILE_H
 

@@ -1,10 +1,9 @@
-//===-- Philox.cpp - Philox4x32-10 as integer arithmetic
-//------------------------------------------------------------===//
+//===-- Philox.cpp - Philox4x32-10 as integer arithmetic ----------------------------------------------------------===//
 //
 // Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011). The counter is (element number
 // low, element number high, step low, id), the key (seed low, seed high).
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Kernel.h"
 

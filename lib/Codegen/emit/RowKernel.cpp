@@ -1,5 +1,4 @@
-//===-- RowKernel.cpp - rows one after another, a pass over the inner loops for each level of reductions
-//-----------===//
+//===-- RowKernel.cpp - rows one after another, a pass over the inner loops for each level of reductions ----------===//
 //
 // Values have a *scope*: 0 if no inner loop changes them (computed once a row, as scalars), s if inner loop s is the
 // innermost that does. The innermost scope is that of vectors: 16 positions of the last loop at once, with a masked
@@ -15,7 +14,7 @@
 // Kernels without reductions may join their last row loop with the first inner loop: then the items of one outer row
 // are a *segment* of that loop, from `lo` to `hi`, so that short rows still fill vectors.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Kernel.h"
 

@@ -1,5 +1,4 @@
-//===-- Strided.cpp - strided views walked in vectors
-//---------------------------------------------------------------===//
+//===-- Strided.cpp - strided views walked in vectors -------------------------------------------------------------===//
 
 #include "Strided.h"
 

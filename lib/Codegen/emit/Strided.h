@@ -1,5 +1,4 @@
-//===-- Strided.h - strided views walked in vectors
-//-----------------------------------------------------------------===//
+//===-- Strided.h - strided views walked in vectors ---------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_STRIDED_H
 #define SHARDC_CODEGEN_EMIT_STRIDED_H
 

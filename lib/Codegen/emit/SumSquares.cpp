@@ -1,10 +1,9 @@
-//===-- SumSquares.cpp - Σx² of blocks of consecutive elements
-//------------------------------------------------------===//
+//===-- SumSquares.cpp - Σx² of blocks of consecutive elements ----------------------------------------------------===//
 //
 // In f64: element i of a block is squared and added to lane i mod 16, in ascending order; then the tree of row
 // reductions combines the lanes. The square of an f32 is exact in f64.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Strided.h"
 

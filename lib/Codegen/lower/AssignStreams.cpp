@@ -1,5 +1,4 @@
-//===-- AssignStreams.cpp - streams and events of instructions
-//-----------------------------------------------------===//
+//===-- AssignStreams.cpp - streams and events of instructions ----------------------------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

@@ -1,5 +1,4 @@
-//===-- Decompose.cpp - norms, softmax and the like in terms of ops that fuse
-//--------------------------------------===//
+//===-- Decompose.cpp - norms, softmax and the like in terms of ops that fuse -------------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

@@ -1,5 +1,4 @@
-//===-- DedupKernels.cpp - keeps one definition of equal kernels
-//---------------------------------------------------===//
+//===-- DedupKernels.cpp - keeps one definition of equal kernels --------------------------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

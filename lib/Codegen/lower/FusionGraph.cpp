@@ -1,5 +1,4 @@
-//===-- FusionGraph.cpp - what may be computed by one kernel
-//-------------------------------------------------------===//
+//===-- FusionGraph.cpp - what may be computed by one kernel ------------------------------------------------------===//
 
 #include "FusionGraph.h"
 

@@ -1,5 +1,4 @@
-//===-- FusionGraph.h - what may be computed by one kernel
-//---------------------------------------------------------===//
+//===-- FusionGraph.h - what may be computed by one kernel --------------------------------------------------------===//
 //
 // The ops of a function as nodes, each in a group; a group becomes one kernel, library call or other instruction.
 // Some ops are no nodes, but are duplicated into every kernel that uses them: *generators*, which depend on nothing but
@@ -10,7 +9,7 @@
 // the two by identity or by a broadcast along the inner dimensions. A column group holds reductions over the leading r
 // dimensions of X. Groups only merge where no path leads from one to the other through a third.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_CODEGEN_LOWER_FUSIONGRAPH_H
 #define SHARDC_LIB_CODEGEN_LOWER_FUSIONGRAPH_H
 

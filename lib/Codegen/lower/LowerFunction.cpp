@@ -1,12 +1,11 @@
-//===-- LowerFunction.cpp - gives values buffers and turns ops into instructions
-//-----------------------------------===//
+//===-- LowerFunction.cpp - gives values buffers and turns ops into instructions ----------------------------------===//
 //
 // First, backwards through the function, every value gets its place: a result the buffer that it is bound to, a piece
 // of a concat its part of the whole, the operand of an all-reduce the place of its result, everything else scratch.
 // Then, forwards, every op becomes instructions on views of these places. Views become strides wherever strides can
 // express them, and copies otherwise.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "Program.h"
 

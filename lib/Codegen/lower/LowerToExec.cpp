@@ -1,5 +1,4 @@
-//===-- LowerToExec.cpp - turns the functions of each pp coordinate into a program
-//---------------------------------===//
+//===-- LowerToExec.cpp - turns the functions of each pp coordinate into a program --------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

@@ -1,5 +1,4 @@
-//===-- Program.cpp - buffers, schedule and communication of one pp coordinate
-//-------------------------------------===//
+//===-- Program.cpp - buffers, schedule and communication of one pp coordinate ------------------------------------===//
 
 #include "Program.h"
 

@@ -1,5 +1,4 @@
-//===-- Program.h - the buffers and functions of one pp coordinate
-//-------------------------------------------------===//
+//===-- Program.h - the buffers and functions of one pp coordinate ------------------------------------------------===//
 #ifndef SHARDC_LIB_CODEGEN_LOWER_PROGRAM_H
 #define SHARDC_LIB_CODEGEN_LOWER_PROGRAM_H
 

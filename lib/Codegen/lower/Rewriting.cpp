@@ -1,5 +1,4 @@
-//===-- Rewriting.cpp - small changes that several lowering passes make
-//--------------------------------------------===//
+//===-- Rewriting.cpp - small changes that several lowering passes make -------------------------------------------===//
 
 #include "Rewriting.h"
 

@@ -1,5 +1,4 @@
-//===-- Rewriting.h - small changes that several lowering passes make
-//----------------------------------------------===//
+//===-- Rewriting.h - small changes that several lowering passes make ---------------------------------------------===//
 #ifndef SHARDC_LIB_CODEGEN_LOWER_REWRITING_H
 #define SHARDC_LIB_CODEGEN_LOWER_REWRITING_H
 

@@ -1,5 +1,4 @@
-//===-- SelectCalls.cpp - turns products into library calls on views
-//-----------------------------------------------===//
+//===-- SelectCalls.cpp - turns products into library calls on views ----------------------------------------------===//
 
 #include "shardc/Codegen/Passes.h"
 

@@ -1,11 +1,10 @@
-//===-- Strides.h - views as strided memrefs
-//-----------------------------------------------------------------------===//
+//===-- Strides.h - views as strided memrefs ----------------------------------------------------------------------===//
 //
 // A view of a buffer is a memref type with a static strided layout whose offset and strides count elements from the
 // start of the buffer's slot. Types are kept in one form, so that equal views have equal types: the stride of a
 // dimension of size 1 is what it would be in a dense tensor, and a dense view at offset 0 has the identity layout.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_LIB_CODEGEN_LOWER_STRIDES_H
 #define SHARDC_LIB_CODEGEN_LOWER_STRIDES_H
 

@@ -1,10 +1,9 @@
-//===-- Activation.cpp - activations, decomposed
-//-------------------------------------------------------------------===//
+//===-- Activation.cpp - activations, decomposed ------------------------------------------------------------------===//
 //
 // Kinks are compare and select rather than max and min, whose halved ties would give gradient ½ where frameworks give
 // 0. The comparison holds for the replaced side, so that a NaN stays one.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "../OpTable.h"
 

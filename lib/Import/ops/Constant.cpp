@@ -1,5 +1,4 @@
-//===-- Constant.cpp - constants and what gives integers: Constant, Shape, Range, …
-//--------------------------------===//
+//===-- Constant.cpp - constants and what gives integers: Constant, Shape, Range, … -------------------------------===//
 
 #include "../OpTable.h"
 

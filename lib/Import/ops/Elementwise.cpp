@@ -1,5 +1,4 @@
-//===-- Elementwise.cpp - arithmetic, comparisons, conversions
-//-----------------------------------------------------===//
+//===-- Elementwise.cpp - arithmetic, comparisons, conversions ----------------------------------------------------===//
 
 #include "../OpTable.h"
 

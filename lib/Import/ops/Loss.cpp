@@ -1,5 +1,4 @@
-//===-- Loss.cpp - SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss
-//-------------------------------------------===//
+//===-- Loss.cpp - SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss ------------------------------------------===//
 
 #include "../Loss.h"
 #include "../OpTable.h"

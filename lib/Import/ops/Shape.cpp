@@ -1,5 +1,4 @@
-//===-- Shape.cpp - operators that move elements
-//-------------------------------------------------------------------===//
+//===-- Shape.cpp - operators that move elements ------------------------------------------------------------------===//
 
 #include "../OpTable.h"
 

@@ -1,5 +1,4 @@
-//===-- LocalWorld.h - ranks as threads of one process
-//-------------------------------------------------------------===//
+//===-- LocalWorld.h - ranks as threads of one process ------------------------------------------------------------===//
 //
 // The `local` transport. All ranks of a mesh live in one process; collectives and messages move data directly from one
 // rank's memory to another's.
@@ -12,7 +11,7 @@
 // alone; otherwise every member does its share (Combine.h), and all leave together. A message is moved by the party
 // that comes second. A party never leaves while another one moves its data, not even when the world has failed.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COMM_LOCAL_LOCALWORLD_H
 #define SHARDC_RUNTIME_COMM_LOCAL_LOCALWORLD_H
 

@@ -1,5 +1,4 @@
-//===-- Arena.h - the memory of one rank
-//---------------------------------------------------------------------------===//
+//===-- Arena.h - the memory of one rank --------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_ARENA_H
 #define SHARDC_RUNTIME_DEVICE_CPU_ARENA_H
 

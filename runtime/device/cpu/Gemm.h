@@ -1,5 +1,4 @@
-//===-- Gemm.h - matrix products on strided views
-//------------------------------------------------------------------===//
+//===-- Gemm.h - matrix products on strided views -----------------------------------------------------------------===//
 //
 // c = a · b (+ bias) (+ c), a [batch…, m, k], b [batch…, k, n], c [batch…, m, n], bias [n], every operand with strides
 // of its own; a and b may lack outer batch dimensions, or have size or stride 0 or 1 there (broadcast).
@@ -11,7 +10,7 @@
 //
 // Types other than f32 take a plain loop.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_GEMM_H
 #define SHARDC_RUNTIME_DEVICE_CPU_GEMM_H
 

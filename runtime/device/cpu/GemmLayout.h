@@ -1,9 +1,8 @@
-//===-- GemmLayout.h - bringing products into one form
-//-------------------------------------------------------------===//
+//===-- GemmLayout.h - bringing products into one form ------------------------------------------------------------===//
 //
 // The part of Gemm that knows no library: which batch dimensions merge, what is transposed, what must be packed.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_GEMMLAYOUT_H
 #define SHARDC_RUNTIME_DEVICE_CPU_GEMMLAYOUT_H
 

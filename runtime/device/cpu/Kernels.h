@@ -1,5 +1,4 @@
-//===-- Kernels.h - generated kernels
-//------------------------------------------------------------------------------===//
+//===-- Kernels.h - generated kernels -----------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_KERNELS_H
 #define SHARDC_RUNTIME_DEVICE_CPU_KERNELS_H
 

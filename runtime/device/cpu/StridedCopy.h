@@ -1,5 +1,4 @@
-//===-- StridedCopy.h - copies between strided views
-//---------------------------------------------------------------===//
+//===-- StridedCopy.h - copies between strided views --------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_STRIDEDCOPY_H
 #define SHARDC_RUNTIME_DEVICE_CPU_STRIDEDCOPY_H
 

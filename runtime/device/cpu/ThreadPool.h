@@ -1,5 +1,4 @@
-//===-- ThreadPool.h - the threads of one rank
-//---------------------------------------------------------------------===//
+//===-- ThreadPool.h - the threads of one rank --------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_THREADPOOL_H
 #define SHARDC_RUNTIME_DEVICE_CPU_THREADPOOL_H
 

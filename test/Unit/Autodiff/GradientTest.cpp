@@ -1,4 +1,4 @@
-//===-- GradientTest.cpp - every cotangent against central differences in fp64 -----------------------------------===//
+//===-- GradientTest.cpp - every cotangent against central differences in fp64 ------------------------------------===//
 
 #include "TestModule.h"
 

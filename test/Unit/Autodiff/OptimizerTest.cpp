@@ -1,9 +1,9 @@
-//===-- OptimizerTest.cpp - three steps of @update against PyTorch's numbers -------------------------------------===//
+//===-- OptimizerTest.cpp - three steps of @update against PyTorch's numbers --------------------------------------===//
 //
 // The expected numbers are torch.optim's (2.15, float64) for w = [1, −0.5, 0.25], which decays, and b = [0.5, 2], which
 // does not, under the gradients below.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "TestModule.h"
 

@@ -1,10 +1,10 @@
-//===-- ReferenceTest.cpp - gradients of the example models against PyTorch's ------------------------------------===//
+//===-- ReferenceTest.cpp - gradients of the example models against PyTorch's -------------------------------------===//
 //
 // The whole front of the compiler, without any code generation: the model is imported and differentiated, the evaluator
 // computes the gradients of the first eight samples in fp64 from the weights of the file, and each is compared with
 // PyTorch's, which is fp32.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "TestModule.h"
 

@@ -1,4 +1,4 @@
-//===-- TestModule.h - modules from text, through passes, to the evaluator ---------------------------------------===//
+//===-- TestModule.h - modules from text, through passes, to the evaluator ----------------------------------------===//
 #ifndef SHARDC_TEST_UNIT_AUTODIFF_TESTMODULE_H
 #define SHARDC_TEST_UNIT_AUTODIFF_TESTMODULE_H
 

@@ -1,5 +1,4 @@
-//===-- ColumnKernelTest.cpp - column kernels against plain loops
-//---------------------------------------------------===//
+//===-- ColumnKernelTest.cpp - column kernels against plain loops -------------------------------------------------===//
 
 #include "KernelLibrary.h"
 

@@ -1,5 +1,4 @@
-//===-- IndexKernelTest.cpp - gather, scatter_add, local_slice, block_sum_squares
-//------------------------------------===//
+//===-- IndexKernelTest.cpp - gather, scatter_add, local_slice, block_sum_squares ---------------------------------===//
 
 #include "KernelLibrary.h"
 

@@ -1,5 +1,4 @@
-//===-- KernelContractTest.cpp - what never changes a bit: fusion, items, machine; and how operands may lie
-//----------===//
+//===-- KernelContractTest.cpp - what never changes a bit: fusion, items, machine; and how operands may lie -------===//
 
 #include "KernelLibrary.h"
 

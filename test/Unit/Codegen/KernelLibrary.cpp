@@ -1,5 +1,4 @@
-//===-- KernelLibrary.cpp - kernels compiled from text and loaded, for tests
-//----------------------------------------===//
+//===-- KernelLibrary.cpp - kernels compiled from text and loaded, for tests --------------------------------------===//
 
 #include "KernelLibrary.h"
 

@@ -1,5 +1,4 @@
-//===-- KernelLibrary.h - kernels compiled from text and loaded, for tests
-//------------------------------------------===//
+//===-- KernelLibrary.h - kernels compiled from text and loaded, for tests ----------------------------------------===//
 #ifndef SHARDC_TEST_UNIT_CODEGEN_KERNELLIBRARY_H
 #define SHARDC_TEST_UNIT_CODEGEN_KERNELLIBRARY_H
 

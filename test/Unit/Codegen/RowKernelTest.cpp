@@ -1,5 +1,4 @@
-//===-- RowKernelTest.cpp - row kernels against plain loops
-//---------------------------------------------------------===//
+//===-- RowKernelTest.cpp - row kernels against plain loops -------------------------------------------------------===//
 
 #include "KernelLibrary.h"
 

@@ -1,5 +1,4 @@
-//===-- ScalarBodyTest.cpp - what elementwise ops compute, against C++
-//----------------------------------------------===//
+//===-- ScalarBodyTest.cpp - what elementwise ops compute, against C++ --------------------------------------------===//
 
 #include "KernelLibrary.h"
 

@@ -1,5 +1,4 @@
-//===-- CostModelTest.cpp - the formulas of the cost model
-//------------------------------------------------------------===//
+//===-- CostModelTest.cpp - the formulas of the cost model --------------------------------------------------------===//
 
 #include "dialects/dist/CostModel.h"
 

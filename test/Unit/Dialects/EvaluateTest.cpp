@@ -1,4 +1,4 @@
-//===-- EvaluateTest.cpp - the parts of the evaluator that have known answers ------------------------------------===//
+//===-- EvaluateTest.cpp - the parts of the evaluator that have known answers -------------------------------------===//
 
 #include "dialects/nn/Evaluate.h"
 

@@ -1,10 +1,9 @@
-//===-- ReferenceTest.cpp - imported models compute what PyTorch computes
-//------------------------------------------===//
+//===-- ReferenceTest.cpp - imported models compute what PyTorch computes -----------------------------------------===//
 //
 // Imports a committed example, differentiates it, evaluates the result with the reference evaluator on the first batch
 // of the reference data, and compares loss and gradients, initializer by initializer.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
 #include "dialects/nn/Evaluate.h"

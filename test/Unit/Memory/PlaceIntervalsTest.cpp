@@ -60,7 +60,8 @@ TEST(PlaceIntervals, randomPlacementsAreValidAndNearTheBound) {
     llvm::SmallVector<Interval> intervals;
     for (int i = 0; i < 60; ++i) {
       int64_t start = random() % 100;
-      intervals.push_back({start, start + static_cast<int64_t>(random() % 20), 64 * static_cast<int64_t>(1 + random() % 50)});
+      intervals.push_back(
+          {start, start + static_cast<int64_t>(random() % 20), 64 * static_cast<int64_t>(1 + random() % 50)});
     }
     Placement placement = placeIntervals(intervals);
     ASSERT_TRUE(isValidPlacement(intervals, placement));

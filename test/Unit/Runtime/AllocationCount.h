@@ -1,5 +1,4 @@
-//===-- AllocationCount.h - how much is allocated, and by whom
-//-----------------------------------------------------===//
+//===-- AllocationCount.h - how much is allocated, and by whom ----------------------------------------------------===//
 #ifndef SHARDC_TEST_UNIT_RUNTIME_ALLOCATIONCOUNT_H
 #define SHARDC_TEST_UNIT_RUNTIME_ALLOCATIONCOUNT_H
 

@@ -1,5 +1,4 @@
-//===-- DataTest.cpp - datasets, arrays and the order of samples
-//---------------------------------------------------===//
+//===-- DataTest.cpp - datasets, arrays and the order of samples --------------------------------------------------===//
 
 #include "TinyPlan.h"
 #include "runtime/base/File.h"

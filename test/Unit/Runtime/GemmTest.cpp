@@ -1,5 +1,4 @@
-//===-- GemmTest.cpp - matrix products against plain loops
-//---------------------------------------------------------===//
+//===-- GemmTest.cpp - matrix products against plain loops --------------------------------------------------------===//
 
 #include "runtime/device/cpu/Gemm.h"
 #include "runtime/device/cpu/Arena.h"

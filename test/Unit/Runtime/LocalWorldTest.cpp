@@ -1,5 +1,4 @@
-//===-- LocalWorldTest.cpp - the conformance of the local communicator
-//---------------------------------------------===//
+//===-- LocalWorldTest.cpp - the conformance of the local communicator --------------------------------------------===//
 
 #include "runtime/comm/local/LocalWorld.h"
 

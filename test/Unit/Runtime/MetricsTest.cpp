@@ -1,5 +1,4 @@
-//===-- MetricsTest.cpp - the progress line and metrics.jsonl
-//------------------------------------------------------===//
+//===-- MetricsTest.cpp - the progress line and metrics.jsonl -----------------------------------------------------===//
 
 #include "TinyPlan.h"
 #include "runtime/base/File.h"

@@ -1,5 +1,4 @@
-//===-- PlanTest.cpp - plan folders, shards, parameters
-//------------------------------------------------------------===//
+//===-- PlanTest.cpp - plan folders, shards, parameters -----------------------------------------------------------===//
 
 #include "TinyPlan.h"
 #include "runtime/base/File.h"

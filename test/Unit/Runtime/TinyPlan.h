@@ -1,5 +1,4 @@
-//===-- TinyPlan.h - a hand-made plan that trains y = x · W0 · W1
-//--------------------------------------------------===//
+//===-- TinyPlan.h - a hand-made plan that trains y = x · W0 · W1 -------------------------------------------------===//
 #ifndef SHARDC_TEST_UNIT_RUNTIME_TINYPLAN_H
 #define SHARDC_TEST_UNIT_RUNTIME_TINYPLAN_H
 

@@ -1,5 +1,4 @@
-//===-- TrainerTest.cpp - hand-made plans, executed
-//----------------------------------------------------------------===//
+//===-- TrainerTest.cpp - hand-made plans, executed ---------------------------------------------------------------===//
 
 #include "runtime/executor/Trainer.h"
 #include "AllocationCount.h"

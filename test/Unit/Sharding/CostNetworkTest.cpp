@@ -1,5 +1,4 @@
-//===-- CostNetworkTest.cpp - bucket elimination against brute force
-//--------------------------------------------------===//
+//===-- CostNetworkTest.cpp - bucket elimination against brute force ----------------------------------------------===//
 
 #include "lib/Sharding/CostNetwork.h"
 

@@ -1,5 +1,4 @@
-//===-- LayoutProblemTest.cpp - the solver's layouts against brute force over all of them
-//-----------------------------===//
+//===-- LayoutProblemTest.cpp - the solver's layouts against brute force over all of them -------------------------===//
 
 #include "lib/Sharding/LayoutProblem.h"
 #include "lib/Sharding/Parameters.h"

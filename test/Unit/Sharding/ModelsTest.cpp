@@ -3,7 +3,7 @@
 // @accumulate and @update of each model on all virtual ranks must give what the unpartitioned functions give on one, in
 // fp64; and must not, once a fault is planted.
 //
-//===----------------------------------------------------------------------------------------------------------------===//
+//===--------------------------------------------------------------------------------------------------------------===//
 
 #include "PartitionedModel.h"
 

@@ -1,4 +1,4 @@
-//===-- Faults.cpp - faults of a compiler, on purpose -----------------------------------------------------------===//
+//===-- Faults.cpp - faults of a compiler, on purpose -------------------------------------------------------------===//
 
 #include "Faults.h"
 

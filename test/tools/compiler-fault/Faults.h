@@ -1,4 +1,4 @@
-//===-- Faults.h - faults of a compiler, on purpose -------------------------------------------------------------===//
+//===-- Faults.h - faults of a compiler, on purpose ---------------------------------------------------------------===//
 #ifndef SHARDC_TEST_TOOLS_COMPILERFAULT_FAULTS_H
 #define SHARDC_TEST_TOOLS_COMPILERFAULT_FAULTS_H
 

@@ -1,4 +1,4 @@
-//===-- compiler-fault.cpp - shardc with one fault ---------------------------------------------------------------===//
+//===-- compiler-fault.cpp - shardc with one fault ----------------------------------------------------------------===//
 //
 // compiler-fault FAULT <shardc's arguments>: what shardc does, with the fault planted. Exit code 3 where the model or
 // the layout has no place for it; `compiler-fault --list` lists them.

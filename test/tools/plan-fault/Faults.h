@@ -1,4 +1,4 @@
-//===-- Faults.h - plans broken on purpose -----------------------------------------------------------------------===//
+//===-- Faults.h - plans broken on purpose ------------------------------------------------------------------------===//
 //
 // Each fault is a small edit that a defect of the compiler, or a damaged file, could make. Faults look for a place that
 // fits in whatever plan they get, so that they work on plans made by hand and by shardc.

@@ -1,4 +1,4 @@
-//===-- SyntheticPlan.h - small plans made by hand, for tests of what reads plans --------------------------------===//
+//===-- SyntheticPlan.h - small plans made by hand, for tests of what reads plans ---------------------------------===//
 //
 // A model of one layer a stage, in the shape of what shardc makes: parameters and activations sharded over tp with
 // all-reduces on stream 1, stashes with slots, messages in groups between the actions, gradients that are summed over

@@ -75,6 +75,16 @@ LogicalResult report(MLIRContext *context, const rt::Status &status) {
   return failure();
 }
 
+/// Weight files by absolute path: the plan may be read from any folder, and moved.
+void makeWeightPathsAbsolute(plan::Plan &plan) {
+  for (plan::WeightFile &file : *plan.mutable_weight_files()) {
+    SmallString<128> path(file.path());
+    llvm::sys::fs::make_absolute(path);
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+    file.set_path(std::string(path));
+  }
+}
+
 LogicalResult writeFile(Location loc, const std::string &path, StringRef bytes) {
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
@@ -128,6 +138,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
   plan::Plan plan;
   if (failed(plan::buildPlan(module, plan)))
     return failure();
+  makeWeightPathsAbsolute(plan);
   plan.mutable_target()->set_kind("cpu");
   plan.mutable_target()->set_cpu(target.cpu);
   for (const std::string &feature : codegen::getRequiredFeatures(target))

@@ -39,6 +39,10 @@ std::string normalise(StringRef folder) { return folder.size() > 1 ? folder.rtri
 class PartialFolder {
 public:
   explicit PartialFolder(StringRef target) : target(normalise(target)) {
+    // LLVM puts relative names into the system's temporary folder, from where a rename may cross file systems.
+    SmallString<128> absolute(this->target);
+    llvm::sys::fs::make_absolute(absolute);
+    this->target = std::string(absolute);
     isMade = !llvm::sys::fs::createUniqueDirectory(this->target + ".partial", path);
   }
   ~PartialFolder() {

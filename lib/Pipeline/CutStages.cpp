@@ -41,8 +41,9 @@ public:
     StageProblem problem = buildProblem();
     std::optional<std::vector<int64_t>> firsts = balanceStages(problem);
     if (!firsts) {
-      InFlightDiagnostic error = function.emitError("axis 'pp': ") << stages << " pipeline stages, but the model has "
-                                                                   << items.size() << " ops that could begin one";
+      InFlightDiagnostic error = function.emitError("axis 'pp': ")
+                                 << stages << " pipeline stages, but the model has " << items.size()
+                                 << " ops that could begin one [stage-count]";
       if (items.empty())
         error.attachNote() << "every op is computed where it is used; a model that uses an input can be cut";
       else

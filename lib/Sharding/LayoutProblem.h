@@ -68,7 +68,6 @@ public:
                                               const dist::CostModel &costModel);
 
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
-  llvm::ArrayRef<Edge> getEdges() const { return edges; }
 
   /// The exact optimum: a strategy for each node.
   mlir::FailureOr<CostNetwork::Solution> solve() const;

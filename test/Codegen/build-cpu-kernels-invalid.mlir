@@ -57,7 +57,7 @@ exec.kernel_def @k row domain [4, 5, 6] rows 1 items 4 attributes {operand_types
 
 exec.kernel_def @k row domain [4, 5] rows 1 items 4 attributes {operand_types = [memref<4x5xf64>, memref<4x5xf64>]} {
 ^bb0(%a: tensor<4x5xf64>):
-  // expected-error @below {{cannot be computed in a kernel for element type 'f64'}}
+  // expected-error @below {{cannot be computed in a kernel for element type 'f64' [kernel-type]}}
   %0 = nn.log %a : tensor<4x5xf64>
   exec.yield %0 : tensor<4x5xf64>
 }

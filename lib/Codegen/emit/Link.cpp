@@ -57,18 +57,20 @@ std::string readFirstLine(StringRef path) {
 LogicalResult shardc::codegen::linkSharedLibrary(ArrayRef<char> object, StringRef outputPath, ModuleOp at) {
   std::string linker = findLinker();
   if (linker.empty()) {
-    InFlightDiagnostic error = at.emitError("no linker found, expected one of ld, ld.lld, ld.mold on the path");
+    InFlightDiagnostic error =
+        at.emitError("no linker found, expected one of ld, ld.lld, ld.mold on the path [target-linker]");
     error.attachNote() << "Debian's package binutils has one";
     return error;
   }
   TemporaryFile objectFile("o"), messages("txt");
   if (objectFile.error || messages.error || failed(writeFile(objectFile.path, object)))
-    return at.emitError("cannot write temporary files for linking kernels");
+    return at.emitError("cannot write temporary files for linking kernels [target-linker]");
   // No symbol may stay undefined, and nothing of the time or place of the build may enter.
   SmallVector<StringRef> arguments{linker,        "-shared", "--build-id=none", "--hash-style=gnu", "-z", "defs", "-z",
                                    "noexecstack", "-o",      outputPath,        objectFile.path};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""), StringRef(messages.path)};
   if (llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt, redirects) != 0)
-    return at.emitError("linking kernels into '") << outputPath << "' failed: " << readFirstLine(messages.path);
+    return at.emitError("linking kernels into '")
+           << outputPath << "' failed: " << readFirstLine(messages.path) << " [target-linker]";
   return success();
 }

@@ -126,7 +126,8 @@ Value shardc::codegen::buildNode(Kernel &kernel, const KernelNode &node, ValueRa
   Value result = cast<nn::FusibleOpInterface>(op).buildScalar(kernel.builder, kernel.loc, scalars);
   if (!result)
     op->emitOpError("cannot be computed in a kernel for element type ")
-        << getElementTypeOrSelf(op->getNumOperands() ? op->getOperand(0).getType() : op->getResult(0).getType());
+        << getElementTypeOrSelf(op->getNumOperands() ? op->getOperand(0).getType() : op->getResult(0).getType())
+        << " [kernel-type]";
   return result;
 }
 

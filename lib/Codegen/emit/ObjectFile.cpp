@@ -43,16 +43,16 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, Modu
   std::string error;
   const llvm::Target *llvmTarget = lookUpTarget(getTriple(), error);
   if (!llvmTarget) {
-    at.emitError("no code generator for this machine: ") << error;
+    at.emitError("no code generator for this machine: ") << error << " [target-machine]";
     return nullptr;
   }
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(*llvmTarget, target);
   if (!subtarget) {
-    at.emitError("unknown CPU '") << target.cpu << "', expected a name that LLVM knows, such as x86-64-v3";
+    at.emitError("unknown CPU '") << target.cpu << "', expected a name that LLVM knows, such as x86-64-v3 [target-cpu]";
     return nullptr;
   }
   if (getTriple().isX86() && !subtarget->checkFeatures("+fma")) {
-    at.emitError("CPU '") << target.cpu << "' has no fused multiply-add, expected x86-64-v3 or newer";
+    at.emitError("CPU '") << target.cpu << "' has no fused multiply-add, expected x86-64-v3 or newer [target-cpu]";
     return nullptr;
   }
   llvm::TargetOptions options;
@@ -129,7 +129,7 @@ LogicalResult shardc::codegen::compileObject(llvm::Module &module, const CpuTarg
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;
   if (machine->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return at.emitError("no object code for this machine");
+    return at.emitError("no object code for this machine [target-machine]");
   emission.run(module);
   return success();
 }

@@ -162,10 +162,6 @@ LogicalResult shardc::codegen::buildColumnBlocks(Kernel &kernel, int64_t numColu
   return buildBlock(rest);
 }
 
-SmallVector<int64_t> shardc::codegen::getOperandShape(exec::KernelDefOp def, unsigned operand) {
-  return SmallVector<int64_t>(getOperandType(def, operand).getShape());
-}
-
 SmallVector<int64_t> shardc::codegen::getOperandStrides(exec::KernelDefOp def, unsigned operand) {
   SmallVector<int64_t> strides;
   int64_t offset;

@@ -45,8 +45,7 @@ struct ColumnVector {
 mlir::LogicalResult buildColumnBlocks(Kernel &kernel, int64_t numColumns,
                                       llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<ColumnVector>)> build);
 
-/// The shape and strides of an operand (reads, then writes).
-llvm::SmallVector<int64_t> getOperandShape(exec::KernelDefOp def, unsigned operand);
+/// The strides of an operand (reads, then writes).
 llvm::SmallVector<int64_t> getOperandStrides(exec::KernelDefOp def, unsigned operand);
 
 /// The single op of a kernel whose one result is yielded and whose operands are arguments, checked along with the

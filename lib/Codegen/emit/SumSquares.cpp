@@ -100,7 +100,7 @@ LogicalResult shardc::codegen::buildBlockSumSquaresKernel(Kernel &kernel) {
   if (!op || failed(checkItems(kernel.def, cast<RankedTensorType>(op.getType()).getNumElements())))
     return failure();
   if (!isa<FloatType>(cast<RankedTensorType>(op.getInput().getType()).getElementType()))
-    return op.emitOpError("cannot be computed in a kernel for ") << op.getInput().getType();
+    return op.emitOpError("cannot be computed in a kernel for ") << op.getInput().getType() << " [kernel-type]";
   SumSquaresBuilder(kernel, op).build();
   return success();
 }

@@ -51,7 +51,7 @@ void sortContracted(nn::DotGeneralOp dot, SmallVectorImpl<int64_t> &lhs, SmallVe
 LogicalResult selectProduct(nn::DotGeneralOp dot) {
   auto type = cast<RankedTensorType>(dot.getType());
   if (!type.getElementType().isF32())
-    return dot.emitError("products need element type f32, got ") << type.getElementType();
+    return dot.emitError("products need element type f32, got ") << type.getElementType() << " [kernel-type]";
   OpBuilder builder(dot);
   TensorBuilder b(builder, dot.getLoc());
   Operation *before = dot->getPrevNode();

@@ -1,3 +1,0 @@
-//===-- Passes.cpp - anchors the library --------------------------------------------------------------------------===//
-
-#include "shardc/Codegen/Passes.h"

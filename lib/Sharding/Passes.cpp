@@ -1,3 +1,0 @@
-//===-- Passes.cpp - anchors the library --------------------------------------------------------------------------===//
-
-#include "shardc/Sharding/Passes.h"

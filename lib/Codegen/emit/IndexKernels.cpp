@@ -79,7 +79,7 @@ void buildGatherItem(Kernel &kernel, nn::GatherOp gather, Value item) {
   slice.strides = {SmallVector<int64_t>(ArrayRef(operand.strides).drop_front(axis + 1)),
                    SmallVector<int64_t>(ArrayRef(result.strides).drop_front(axis + numIndexDims))};
   slice.collapse();
-  SmallVector<Value> source(ArrayRef(position).take_front(axis));
+  SmallVector<Value> source(ArrayRef<Value>(position).take_front(axis));
   source.push_back(index);
   Value from = buildOffset(builder, loc, source, ArrayRef(operand.strides).take_front(axis + 1));
   Value to = buildOffset(builder, loc, position, ArrayRef(result.strides).take_front(axis + numIndexDims));

@@ -55,6 +55,27 @@ exec.kernel_def @mean row domain [4, 20] rows 1 items 4
   exec.yield %m : tensor<4xf32>
 }
 
+// A later pass reads back what an earlier one has stored.
+// CHECK-LABEL: func.func private @read_back.body(
+// CHECK-SAME: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias, llvm.readonly},
+// CHECK-SAME: %[[PRODUCT:[a-z0-9]+]]: !llvm.ptr {llvm.noalias}, %[[REST:[a-z0-9]+]]: !llvm.ptr
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: scf.yield
+// CHECK-NOT: arith.mulf
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[PRODUCT]]
+// CHECK-NEXT: %[[STORED:.*]] = llvm.load %[[PLACE]] {{.*}} -> vector<16xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: arith.subf %[[STORED]], %{{.*}} : vector<16xf32>
+exec.kernel_def @read_back row domain [3, 32] rows 1 items 3
+    attributes {operand_types = [memref<3x32xf32>, memref<3x32xf32>, memref<3x32xf32>, memref<3x32xf32>]} {
+^bb0(%a: tensor<3x32xf32>, %b: tensor<3x32xf32>):
+  %product = nn.mul %a, %b : tensor<3x32xf32>
+  %sum = nn.reduce sum, %product dims [1] : tensor<3x32xf32> -> tensor<3xf32>
+  %all = nn.broadcast_in_dim %sum dims [0] : tensor<3xf32> -> tensor<3x32xf32>
+  %rest = nn.sub %product, %all : tensor<3x32xf32>
+  exec.yield %product, %rest : tensor<3x32xf32>, tensor<3x32xf32>
+}
+
 // Operands whose inner stride is not 1 are gathered; truth values are bytes.
 // CHECK-LABEL: func.func private @transposed.body(
 // CHECK: llvm.load {{.*}} -> vector<16xi8>

@@ -8,7 +8,7 @@
 //       scalars of level 0
 //       pass 0: inner loops, values of level 0; accumulators of reductions of level 0; stores
 //       scalars of level 1 (results of those reductions, and what follows)
-//       pass 1: …
+//       pass 1: …                                          (reads back what pass 0 has stored)
 //       stores of scalars
 //
 // Kernels without reductions may join their last row loop with the first inner loop: then the items of one outer row
@@ -60,6 +60,7 @@ private:
   SmallVector<bool> getNeeded(unsigned pass) const;
   SmallVector<unsigned> getReductions(unsigned pass) const;
   unsigned getWritePass(const Write &write) const;
+  std::optional<unsigned> getStored(unsigned node, unsigned pass) const;
   scf::ForOp openLoop(Value from, Value to, int64_t step, ArrayRef<Value> accumulators);
   void store(const Write &write, Value value, Value offset, bool isVector, Value mask);
   Value buildGuard(const Write &write);
@@ -146,6 +147,17 @@ SmallVector<unsigned> RowBuilder::getReductions(unsigned pass) const {
   return reductions;
 }
 
+/// The write that has put `node` into memory in an earlier pass, element by element and for every row, if there is one:
+/// a later pass reads it back, which costs less than to compute a dropout mask again. Operands are in memory already.
+std::optional<unsigned> RowBuilder::getStored(unsigned node, unsigned pass) const {
+  if (graph.nodes[node].isAccess || !isVectorScope(scopes[node]))
+    return {};
+  for (auto [index, write] : llvm::enumerate(graph.writes))
+    if (write.node == node && getWritePass(write) < pass && !llvm::is_contained(write.strides, 0))
+      return index;
+  return {};
+}
+
 /// The nodes that the inner loops of a pass use.
 SmallVector<bool> RowBuilder::getNeeded(unsigned pass) const {
   SmallVector<bool> needed(graph.nodes.size(), false);
@@ -155,7 +167,7 @@ SmallVector<bool> RowBuilder::getNeeded(unsigned pass) const {
     if (scope > 0 && getWritePass(write) == pass)
       needed[write.node] = true;
   for (int index = graph.nodes.size() - 1; index >= 0; --index)
-    if (needed[index] && !graph.nodes[index].isReduction())
+    if (needed[index] && !graph.nodes[index].isReduction() && !getStored(index, pass))
       for (unsigned operand : graph.nodes[index].operands)
         needed[operand] = true;
   return needed;
@@ -193,6 +205,13 @@ LogicalResult RowBuilder::buildNodes(State &state, unsigned pass, unsigned scope
   for (auto [index, node] : llvm::enumerate(graph.nodes)) {
     if (!needed[index] || scopes[index] != scope)
       continue;
+    if (std::optional<unsigned> stored = getStored(index, pass)) {
+      const Write &write = graph.writes[*stored];
+      Address address{state.writeOffsets[*stored], write.strides.back(), {}};
+      state.values[index] =
+          loadVector(builder, loc, node.getElementType(), kernel.pointers[write.operand], address, mask);
+      continue;
+    }
     SmallVector<Value> operands;
     for (unsigned operand : node.operands)
       operands.push_back(isVector ? broadcastLanes(builder, loc, state.values[operand]) : state.values[operand]);

@@ -258,7 +258,8 @@ Value NodeBuilder::materialize(const Operand &operand) {
     return create<nn::CompareOp>(constant.ints[band->below] ? nn::CompareDirection::LE : nn::CompareDirection::GT,
                                  column, row);
   Value isBelow = create<nn::CompareOp>(nn::CompareDirection::LE, column, row);
-  return create<nn::SelectOp>(isBelow, spread(getElement(band->below)), spread(getElement(band->above)));
+  Value below = spread(getElement(band->below)), above = spread(getElement(band->above));
+  return create<nn::SelectOp>(isBelow, below, above);
 }
 
 Operand NodeBuilder::unary(UnaryKind kind, const Operand &input) {
@@ -504,8 +505,10 @@ Operand NodeBuilder::gather(const Operand &input, const Operand &indices, int64_
   Shape shape(input.getShape().take_front(axis));
   llvm::append_range(shape, indices.getShape());
   llvm::append_range(shape, input.getShape().drop_front(axis + 1));
-  if (!input.isConstant() || !indices.isConstant() || !mayFold(countElements(shape).value_or(kMaxFoldedElements + 1)))
-    return create<nn::GatherOp>(materialize(input), materialize(indices), axis);
+  if (!input.isConstant() || !indices.isConstant() || !mayFold(countElements(shape).value_or(kMaxFoldedElements + 1))) {
+    Value table = materialize(input), rows = materialize(indices);
+    return create<nn::GatherOp>(table, rows, axis);
+  }
   const Constant &from = input.getConstant();
   Constant result = Constant::make(from.type, shape);
   int64_t inner = countElements(ArrayRef<int64_t>(from.shape).drop_front(axis + 1)).value_or(0);

@@ -28,7 +28,8 @@ public:
 
   /// x − x is 0 for finite x and NaN, which compares unequal, for others.
   Value isFinite(Value value) {
-    return compare(nn::CompareDirection::EQ, compute<nn::SubOp>(value, value), constant(0.0));
+    Value difference = compute<nn::SubOp>(value, value);
+    return compare(nn::CompareDirection::EQ, difference, constant(0.0));
   }
   Value negate(Value predicate) {
     Value yes = nn::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalar(builder.getI1Type()), true));
@@ -55,8 +56,8 @@ StepScale shardc::pipeline::computeStepScale(OpBuilder &builder, const WorldSums
   Value norm = scalars.compute<nn::MulOp>(scalars.sqrt(sums.squares), mean);
   Value scale = mean;
   if (options.clipNorm > 0) {
-    Value ratio = scalars.compute<nn::DivOp>(scalars.constant(options.clipNorm),
-                                             scalars.compute<nn::AddOp>(norm, scalars.constant(1e-6)));
+    Value limit = scalars.constant(options.clipNorm);
+    Value ratio = scalars.compute<nn::DivOp>(limit, scalars.compute<nn::AddOp>(norm, scalars.constant(1e-6)));
     scale = scalars.compute<nn::MulOp>(mean, scalars.compute<nn::MinOp>(ratio, scalars.constant(1.0)));
   }
   StepScale step;

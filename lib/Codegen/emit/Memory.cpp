@@ -128,8 +128,8 @@ Value shardc::codegen::loadVector(OpBuilder &builder, Location loc, Type element
   unsigned alignment = getAlignment(memoryType);
   if (address.laneOffsets || (address.laneStride != 0 && address.laneStride != 1)) {
     Value pointers = buildLanePointers(builder, loc, memoryType, pointer, address);
-    Value loaded = LLVM::masked_gather::create(builder, loc, type, pointers, buildMask(builder, loc, mask),
-                                               ValueRange{buildZeros(builder, loc, type)}, alignment);
+    Value lanes = buildMask(builder, loc, mask), zeros = buildZeros(builder, loc, type);
+    Value loaded = LLVM::masked_gather::create(builder, loc, type, pointers, lanes, ValueRange{zeros}, alignment);
     return decode(builder, loc, elementType, loaded);
   }
   if (address.laneStride == 0)

@@ -42,8 +42,8 @@ void buildWalkFrom(OpBuilder &builder, Location loc, const StridedSpace &space, 
   int64_t size = space.sizes[loop], step = isInnermost ? kLanes : 1, end = size / step * step;
   if (end > 0) {
     OpBuilder::InsertionGuard guard(builder);
-    auto forOp = scf::ForOp::create(builder, loc, buildI64(builder, loc, 0), buildI64(builder, loc, end),
-                                    buildI64(builder, loc, step));
+    Value from = buildI64(builder, loc, 0), to = buildI64(builder, loc, end), by = buildI64(builder, loc, step);
+    auto forOp = scf::ForOp::create(builder, loc, from, to, by);
     builder.setInsertionPointToStart(forOp.getBody());
     SmallVector<Value> inside = advance(bases, forOp.getInductionVar());
     if (isInnermost)
@@ -51,8 +51,10 @@ void buildWalkFrom(OpBuilder &builder, Location loc, const StridedSpace &space, 
     else
       buildWalkFrom(builder, loc, space, loop + 1, inside, visit);
   }
-  if (end < size)
-    visitVector(advance(bases, buildI64(builder, loc, end)), buildTailMask(builder, loc, size - end));
+  if (end < size) {
+    SmallVector<Value> tail = advance(bases, buildI64(builder, loc, end));
+    visitVector(tail, buildTailMask(builder, loc, size - end));
+  }
 }
 
 } // namespace

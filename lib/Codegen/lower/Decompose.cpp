@@ -102,10 +102,11 @@ SmallVector<Value> decomposeCrossEntropy(TensorBuilder &b, nn::CrossEntropyOp op
   SmallVector<int64_t> rows = getIotaDims(rank - 1), classes{rank - 1};
   Value index = b.iota(shape, getTensorType(labels).getElementType(), rank - 1);
   Value padded = logits;
-  if (op.getClasses())
-    padded = b.select(
-        b.compare(nn::CompareDirection::LT, index, static_cast<double>(static_cast<int64_t>(*op.getClasses()))), logits,
-        b.splatLike(logits, -std::numeric_limits<double>::infinity()));
+  if (op.getClasses()) {
+    auto classCount = static_cast<double>(static_cast<int64_t>(*op.getClasses()));
+    Value isClass = b.compare(nn::CompareDirection::LT, index, classCount);
+    padded = b.select(isClass, logits, b.splatLike(logits, -std::numeric_limits<double>::infinity()));
+  }
   Value max = b.reduce(nn::ReduceKind::Max, padded, classes);
   Value sum = b.sum(b.exp(b.sub(padded, b.broadcast(max, shape, rows))), classes);
   Value lse = b.add(b.log(sum), max);
@@ -113,7 +114,8 @@ SmallVector<Value> decomposeCrossEntropy(TensorBuilder &b, nn::CrossEntropyOp op
   Value picked = b.sum(b.select(isLabel, logits, b.splatLike(logits, 0.0)), classes);
   Value isIgnored =
       b.compare(nn::CompareDirection::EQ, labels, static_cast<double>(static_cast<int64_t>(op.getIgnoreIndex())));
-  return {b.select(isIgnored, b.splatLike(lse, 0.0), b.sub(lse, picked)), lse};
+  Value zero = b.splatLike(lse, 0.0), loss = b.sub(lse, picked);
+  return {b.select(isIgnored, zero, loss), lse};
 }
 
 /// The number that every element of `value` has, looking through broadcasts.

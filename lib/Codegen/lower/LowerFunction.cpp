@@ -279,7 +279,8 @@ private:
   /// Copies `value` between places on behalf of `origin`.
   void addCopy(const Place &from, const Place &to, Value value, Operation *origin) {
     Location loc = origin->getLoc();
-    auto copy = exec::CopyOp::create(builder, loc, getView(from, loc), getView(to, loc));
+    Value source = getView(from, loc), target = getView(to, loc);
+    auto copy = exec::CopyOp::create(builder, loc, source, target);
     describe(copy, origin, value, value);
   }
 
@@ -384,9 +385,10 @@ private:
     }
     bool isTransposed = !hasUnitColumns(c.view); // cᵀ = bᵀ · aᵀ
     Place first = isTransposed ? swapLast(b) : a, second = isTransposed ? swapLast(a) : b;
+    Value firstView = getView(first, loc), secondView = getView(second, loc);
+    Value resultView = getView(isTransposed ? swapLast(c) : c, loc);
     auto gemm =
-        exec::GemmOp::create(builder, loc, getView(first, loc), getView(second, loc),
-                             getView(isTransposed ? swapLast(c) : c, loc), Value(), product.getSum() != nullptr);
+        exec::GemmOp::create(builder, loc, firstView, secondView, resultView, Value(), product.getSum() != nullptr);
     SmallVector<Value> reads{product.getA(), product.getB()};
     if (isTransposed)
       std::swap(reads[0], reads[1]);
@@ -441,8 +443,8 @@ private:
     Place from = getPlace(input, loc), to = places.at(op->getResult(0));
     if (!isDense(from.view))
       from = getDenseCopy(from, input, op);
-    auto collective =
-        exec::CollectiveOp::create(builder, loc, kind, getView(from, loc), getView(to, loc), axes, reduction, members);
+    Value source = getView(from, loc), target = getView(to, loc);
+    auto collective = exec::CollectiveOp::create(builder, loc, kind, source, target, axes, reduction, members);
     describe(collective, op, input, op->getResult(0));
     return success();
   }

@@ -88,10 +88,14 @@ LogicalResult buildClip(NodeBuilder &builder) {
   for (const Operand &bound : {low, high})
     if (bound && (bound.getNumElements() != 1 || bound.getType() != x.getType()))
       return builder.fail("shape-55", "its bounds are not scalars of the input's type");
-  if (low)
-    x = replaceWhere(builder, Direction::LT, x, builder.reshape(low, {}), builder.reshape(low, {}));
-  if (high)
-    x = replaceWhere(builder, Direction::GT, x, builder.reshape(high, {}), builder.reshape(high, {}));
+  if (low) {
+    low = builder.reshape(low, {});
+    x = replaceWhere(builder, Direction::LT, x, low, low);
+  }
+  if (high) {
+    high = builder.reshape(high, {});
+    x = replaceWhere(builder, Direction::GT, x, high, high);
+  }
   return builder.setResult(0, x);
 }
 

@@ -73,6 +73,16 @@ LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *, std::optional<Locati
   return success();
 }
 
+/// The shape is inferred; sums of products of 16-bit floats may stay f32.
+bool DotGeneralOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  if (inferred == actual)
+    return true;
+  auto expected = cast<RankedTensorType>(inferred[0]);
+  auto type = actual.size() == 1 ? dyn_cast<RankedTensorType>(actual[0]) : RankedTensorType();
+  return type && isLowPrecision(expected.getElementType()) &&
+         type == expected.clone(Float32Type::get(expected.getContext()));
+}
+
 LogicalResult DotGeneralOp::verify() {
   auto lhs = getTensorType(getLhs()), rhs = getTensorType(getRhs());
   if (lhs.getElementType() != rhs.getElementType())

@@ -28,6 +28,9 @@ inline constexpr llvm::StringLiteral kParameterAttr = "nn.parameter";
 inline constexpr llvm::StringLiteral kLossAttr = "nn.loss";
 inline constexpr llvm::StringLiteral kGradientAttr = "nn.gradient";
 
+/// Whether a type is one of the 16-bit floats of mixed precision, bf16 or f16 (docs/precision.md).
+inline bool isLowPrecision(mlir::Type elementType) { return elementType.isBF16() || elementType.isF16(); }
+
 /// Gives `to` the origin, direction and location of `from`.
 void copyOrigin(mlir::Operation *from, mlir::Operation *to);
 

@@ -1,9 +1,10 @@
 //===-- Evaluate.h - the slow reference evaluator -----------------------------------------------------------------===//
 //
 // Evaluates functions of nn and dist ops on virtual ranks: what an op means, in the plainest code, to test everything
-// else against. Floats are computed in fp64 whatever their type (or rounded to f32 after each op), integers in 64 bits
-// wrapped to their width. Ranks run their functions up to the next collective; a collective happens once all its
-// members stand at it, and combines in ascending order of the members' numbers.
+// else against. Floats are computed in fp64 whatever their type (or rounded to f32 after each op); bf16 and f16 are
+// rounded after each op. Integers have 64 bits, wrapped to their width. Ranks run their functions up to the next
+// collective; a collective happens once all its members stand at it, and combines in ascending order of the members'
+// numbers.
 //
 // A rank's number is the mixed-radix number of its mesh coordinates, outermost axis first.
 //

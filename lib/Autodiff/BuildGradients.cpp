@@ -1,10 +1,14 @@
 //===-- BuildGradients.cpp - @forward becomes @accumulate ---------------------------------------------------------===//
 
+#include "Precision.h"
 #include "ReverseMode.h"
 
+#include "dialects/nn/Builders.h"
 #include "shardc/Autodiff/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
 
@@ -60,16 +64,6 @@ StringAttr getParameterName(func::FuncOp function, BlockArgument argument) {
   return parameter.getAs<StringAttr>("name");
 }
 
-/// Numbers the ops in their order, unless all have numbers already.
-void assignOrigins(Block &block) {
-  auto ops = block.without_terminator();
-  if (llvm::all_of(ops, [](Operation &op) { return op.hasAttr(nn::kOriginAttr); }))
-    return;
-  Builder builder(block.getParentOp()->getContext());
-  for (auto [index, op] : llvm::enumerate(ops))
-    op.setAttr(nn::kOriginAttr, builder.getI64IntegerAttr(index));
-}
-
 /// The number of labels (or else samples) of one micro-batch over all replicas.
 int64_t countLabels(func::FuncOp function) {
   auto inputs = function->getParentOp()->getAttrOfType<ArrayAttr>("nn.inputs");
@@ -123,10 +117,35 @@ struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradient
     Value sum = findLoss(function, "sum");
     if (!sum.getDefiningOp() || !reverse.isActive(sum))
       return function.emitError("the loss depends on no trainable parameter [training-68]");
-    reverse.seed(sum, 1 / recordSeed(function));
-    if (failed(reverse.run()))
+    FailureOr<Precision> precision = Precision::read(getOperation());
+    if (failed(precision))
       return failure();
-    return addGradients(function, reverse, parameters);
+    reverse.seed(sum, 1 / recordSeed(function), precision->lossScaling.has_value());
+    if (failed(reverse.run()) || failed(addGradients(function, reverse, parameters)))
+      return failure();
+    readRounded(block);
+    return success();
+  }
+
+  /// Where the forward rounds a value for all its uses, the backward reads what was stored, too.
+  void readRounded(Block &block) {
+    OpBuilder builder(&getContext());
+    for (auto convert : llvm::make_early_inc_range(block.getOps<nn::ConvertOp>())) {
+      Value value = convert.getInput();
+      if (convert->hasAttr(nn::kBackwardAttr) || isa<BlockArgument>(value) ||
+          !nn::isLowPrecision(nn::getTensorType(convert.getResult()).getElementType()))
+        continue;
+      llvm::SmallSetVector<Operation *, 4> users(value.getUsers().begin(), value.getUsers().end());
+      users.remove(convert);
+      if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(nn::kBackwardAttr); }))
+        continue;
+      for (Operation *user : users) {
+        builder.setInsertionPoint(user);
+        auto wide = nn::ConvertOp::create(builder, user->getLoc(), value.getType(), convert.getResult());
+        nn::copyOrigin(user, wide);
+        user->replaceUsesOfWith(value, wide);
+      }
+    }
   }
 
   /// Writes W0 to `nn.training` and returns it.

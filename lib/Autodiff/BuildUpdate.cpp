@@ -1,6 +1,7 @@
 //===-- BuildUpdate.cpp - adds @update ----------------------------------------------------------------------------===//
 
 #include "Optimizers.h"
+#include "Precision.h"
 #include "Provenance.h"
 
 #include "shardc/Autodiff/Passes.h"
@@ -59,15 +60,18 @@ constexpr StringLiteral kScalarAttr = "nn.scalar";
 
 class UpdateBuilder {
 public:
-  UpdateBuilder(Optimizer &optimizer, ArrayRef<Parameter> parameters, MLIRContext *context)
-      : optimizer(optimizer), parameters(parameters), provenance(context), builder(context, &provenance) {}
+  UpdateBuilder(Optimizer &optimizer, ArrayRef<Parameter> parameters, std::optional<LossScaling> scaling,
+                MLIRContext *context)
+      : optimizer(optimizer), parameters(parameters), scaling(scaling), provenance(context),
+        builder(context, &provenance) {}
 
   func::FuncOp build(OpBuilder &moduleBuilder, Location loc);
 
 private:
   void addStates(Signature &signature);
   DictionaryAttr getState(const Twine &name, StringAttr parameter, double initial);
-  /// The arguments: parameters, gradients, states of each parameter, scalar states, scale, skip.
+  /// The arguments: parameters, gradients, states of each parameter, the optimizer's scalar states, those of the loss
+  /// scale, scale, skip, and with a loss scale overflow.
   Value getParameter(size_t index) { return body->getArgument(index); }
   Value getGradient(size_t index) { return body->getArgument(parameters.size() + index); }
   ValueRange getStates(size_t index) {
@@ -76,20 +80,27 @@ private:
   }
   ValueRange getScalarStates() {
     size_t count = optimizer.getScalarStates().size();
-    return body->getArguments().slice(body->getNumArguments() - 2 - count, count);
+    return body->getArguments().slice(firstScalar - (scaling ? 2 : 0) - count, count);
   }
-  Value getScale() { return body->getArgument(body->getNumArguments() - 2); }
-  Value getSkip() { return body->getArgument(body->getNumArguments() - 1); }
+  Value getLossScale() { return body->getArgument(firstScalar - 2); }
+  Value getGoodSteps() { return body->getArgument(firstScalar - 1); }
+  Value getScale() { return body->getArgument(firstScalar); }
+  Value getSkip() { return body->getArgument(firstScalar + 1); }
+  Value getOverflow() { return body->getArgument(firstScalar + 2); }
 
   void buildBody();
+  /// The next loss scale and number of good steps.
+  SmallVector<Value> buildLossScale(nn::TensorBuilder build);
   /// `updated`, or `old` where the step is skipped.
   Value keepIfSkipped(nn::TensorBuilder build, Value old, Value updated);
 
   Optimizer &optimizer;
   ArrayRef<Parameter> parameters;
+  std::optional<LossScaling> scaling;
   Provenance provenance;
   OpBuilder builder;
   Block *body = nullptr;
+  unsigned firstScalar = 0; // argument `scale`
 };
 
 DictionaryAttr UpdateBuilder::getState(const Twine &name, StringAttr parameter, double initial) {
@@ -109,6 +120,11 @@ void UpdateBuilder::addStates(Signature &signature) {
     }
   for (const ScalarState &state : optimizer.getScalarStates())
     signature.add(RankedTensorType::get({}, builder.getF64Type()), kStateAttr, getState(state.name, {}, state.initial));
+  if (!scaling)
+    return;
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  signature.add(scalar, kStateAttr, getState("next_loss_scale", {}, scaling->initial));
+  signature.add(scalar, kStateAttr, getState("good_steps", {}, 0));
 }
 
 func::FuncOp UpdateBuilder::build(OpBuilder &moduleBuilder, Location loc) {
@@ -122,8 +138,11 @@ func::FuncOp UpdateBuilder::build(OpBuilder &moduleBuilder, Location loc) {
   addStates(arguments);
   addStates(results);
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  firstScalar = arguments.types.size();
   arguments.add(scalar, kScalarAttr, builder.getStringAttr("scale"));
   arguments.add(scalar.clone(builder.getI1Type()), kScalarAttr, builder.getStringAttr("skip"));
+  if (scaling)
+    arguments.add(scalar.clone(builder.getI1Type()), kScalarAttr, builder.getStringAttr("overflow"));
 
   auto type = FunctionType::get(builder.getContext(), arguments.types, results.types);
   auto function = func::FuncOp::create(moduleBuilder, loc, "update", type);
@@ -139,12 +158,32 @@ Value UpdateBuilder::keepIfSkipped(nn::TensorBuilder build, Value old, Value upd
   return build.select(build.broadcastScalar(getSkip(), nn::getTensorType(old).getShape()), old, updated);
 }
 
+/// The bounds keep the scale from becoming 0 or infinite, from where no factor leads back.
+constexpr double kLeastLossScale = 0x1p-24, kLargestLossScale = 0x1p24;
+
+SmallVector<Value> UpdateBuilder::buildLossScale(nn::TensorBuilder build) {
+  Value scale = getLossScale(), zero = build.splatLike(scale, 0);
+  Value smaller = nn::MaxOp::create(builder, build.loc, build.mul(scale, scaling->backoffFactor),
+                                    build.splatLike(scale, kLeastLossScale));
+  Value larger = nn::MinOp::create(builder, build.loc, build.mul(scale, scaling->growthFactor),
+                                   build.splatLike(scale, kLargestLossScale));
+  Value steps = build.add(getGoodSteps(), 1);
+  Value grows = build.compare(nn::CompareDirection::GE, steps, scaling->growthInterval);
+  Value nextScale = build.select(grows, larger, scale), nextSteps = build.select(grows, zero, steps);
+  // A step without labels is no evidence.
+  nextScale = build.select(getSkip(), scale, nextScale);
+  nextSteps = build.select(getSkip(), getGoodSteps(), nextSteps);
+  return {build.select(getOverflow(), smaller, nextScale), build.select(getOverflow(), zero, nextSteps)};
+}
+
 void UpdateBuilder::buildBody() {
   nn::TensorBuilder build(builder, UnknownLoc::get(builder.getContext()));
   SmallVector<Value> newParameters, newStates, newScalars;
   provenance.setUpdateOf("all parameters");
   for (auto [old, updated] : llvm::zip(getScalarStates(), optimizer.buildStep(build, getScalarStates())))
     newScalars.push_back(keepIfSkipped(build, old, updated));
+  if (scaling)
+    llvm::append_range(newScalars, buildLossScale(build));
   for (auto [index, parameter] : llvm::enumerate(parameters)) {
     provenance.setUpdateOf(parameter.getName().getValue());
     Value old = getParameter(index), gradient = getGradient(index);
@@ -175,9 +214,12 @@ struct BuildUpdatePass : autodiff::impl::BuildUpdatePassBase<BuildUpdatePass> {
     FailureOr<std::unique_ptr<Optimizer>> optimizer = Optimizer::create(module);
     if (failed(optimizer))
       return signalPassFailure();
+    FailureOr<Precision> precision = Precision::read(module);
+    if (failed(precision))
+      return signalPassFailure();
     SmallVector<Parameter> parameters = collectParameters(accumulate);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    UpdateBuilder(**optimizer, parameters, &getContext()).build(builder, accumulate.getLoc());
+    UpdateBuilder(**optimizer, parameters, precision->lossScaling, &getContext()).build(builder, accumulate.getLoc());
   }
 };
 

@@ -4,6 +4,8 @@
 
 #include "dialects/nn/Builders.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::autodiff;
@@ -75,10 +77,16 @@ void ReverseMode::propagateActivity() {
           active.insert(result);
 }
 
-void ReverseMode::seed(Value value, double number) {
+void ReverseMode::seed(Value value, double number, bool isScaled) {
   Operation *op = value.getDefiningOp();
   provenance.setGradientOf(op);
-  Value cotangent = nn::TensorBuilder(builder, op->getLoc()).splatLike(value, number);
+  nn::TensorBuilder build(builder, op->getLoc());
+  Value cotangent = build.splatLike(value, number);
+  if (isScaled) {
+    auto type = RankedTensorType::get({}, builder.getF32Type());
+    Value scale = nn::ControlOp::create(builder, op->getLoc(), type, nn::ControlField::LossScale);
+    cotangent = build.mul(build.convert(scale, nn::getTensorType(value).getElementType()), cotangent);
+  }
   contributions[value].push_back({cotangent, op});
 }
 
@@ -164,11 +172,38 @@ Value ReverseMode::sumContributions(Value value) {
   SmallVector<Contribution, 2> all = std::move(found->second);
   contributions.erase(found);
   concatTiles(all);
+  bool isLow = all.size() > 1 && nn::isLowPrecision(nn::getTensorType(value).getElementType());
+  if (isLow)
+    widen(all);
   Value sum = all.front().value;
   for (const Contribution &next : ArrayRef<Contribution>(all).drop_front())
     sum = add(sum, next, isa<BlockArgument>(value));
+  if (isLow) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(sum.getDefiningOp());
+    provenance.setGradientOf(all.back().use);
+    sum = nn::TensorBuilder(builder, sum.getLoc()).convert(sum, nn::getTensorType(value).getElementType());
+  }
   contributions[value].push_back({sum, all.back().use});
   return sum;
+}
+
+/// Low contributions in f32: what was rounded to become one, or else its f32 numbers. So their sum is rounded once.
+void ReverseMode::widen(SmallVectorImpl<Contribution> &all) {
+  for (Contribution &contribution : all) {
+    auto convert = contribution.value.getDefiningOp<nn::ConvertOp>();
+    if (convert && convert->hasAttr(nn::kBackwardAttr) &&
+        nn::getTensorType(convert.getInput()).getElementType().isF32()) {
+      contribution.value = convert.getInput();
+      continue;
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    if (Operation *definition = contribution.value.getDefiningOp())
+      builder.setInsertionPointAfter(definition);
+    provenance.setGradientOf(contribution.use);
+    nn::TensorBuilder build(builder, contribution.use->getLoc());
+    contribution.value = build.convert(contribution.value, builder.getF32Type());
+  }
 }
 
 void ReverseMode::concatTiles(SmallVectorImpl<Contribution> &all) {

@@ -23,8 +23,9 @@ public:
   ReverseMode(mlir::Block &block, llvm::ArrayRef<mlir::BlockArgument> parameters);
 
   bool isActive(mlir::Value value) const { return active.contains(value); }
-  /// Gives `value` the cotangent `number` (of a scalar), as coming from the op that made it.
-  void seed(mlir::Value value, double number);
+  /// Gives `value` the cotangent `number` (of a scalar), as coming from the op that made it; with `isScaled`, times the
+  /// loss scale of the step.
+  void seed(mlir::Value value, double number, bool isScaled);
   /// Walks the block. Reports every op on the way that has no gradient.
   mlir::LogicalResult run();
   /// The gradient of a parameter after the walk; null where no use of it reaches a seed.
@@ -44,6 +45,7 @@ private:
   mlir::Value sumContributions(mlir::Value value);
   /// Replaces pads among the contributions that tile the value by one concat.
   void concatTiles(llvm::SmallVectorImpl<Contribution> &contributions);
+  void widen(llvm::SmallVectorImpl<Contribution> &contributions);
   mlir::Value add(mlir::Value sum, const Contribution &next, bool isGradient);
 
   mlir::Block &block;

@@ -90,6 +90,44 @@ Check checkLrSchedule(const Options &options) {
   return {};
 }
 
+/// The loss scale belongs to fp16; its factors must move it.
+Check checkPrecision(const Options &options) {
+  if (Check check = checkChoice("precision", options.precision, {"fp32", "bf16", "fp16"}))
+    return check;
+  std::pair<llvm::StringRef, bool> given[] = {{"init", options.lossScaleInit.has_value()},
+                                              {"growth-interval", options.lossScaleGrowthInterval.has_value()},
+                                              {"growth-factor", options.lossScaleGrowthFactor.has_value()},
+                                              {"backoff-factor", options.lossScaleBackoffFactor.has_value()}};
+  for (auto [name, isGiven] : given)
+    if (isGiven && options.precision != "fp16")
+      return OptionError{formatv("option '--loss-scale-{0}': has no effect with --precision {1} [option-precision]",
+                                 name, options.precision),
+                         "only --precision fp16 has a loss scale"};
+  auto isWithin = [](double value, double low, double high) { return value >= low && value <= high; };
+  if (!isWithin(options.getLossScaleInit(), 0x1p-24, 0x1p24))
+    return OptionError{formatv("option '--loss-scale-init': expected a number in [2^-24, 2^24], got {0} [option-range]",
+                               options.getLossScaleInit()),
+                       ""};
+  // The number of good steps is an f32, exact up to 2^24.
+  if (options.getLossScaleGrowthInterval() < 1 || options.getLossScaleGrowthInterval() > (1 << 24))
+    return OptionError{
+        formatv("option '--loss-scale-growth-interval': expected steps in [1, 16777216], got {0} [option-range]",
+                options.getLossScaleGrowthInterval()),
+        ""};
+  if (!isWithin(options.getLossScaleGrowthFactor(), 1, 0x1p24))
+    return OptionError{
+        formatv("option '--loss-scale-growth-factor': expected a number in [1, 2^24], got {0} [option-range]",
+                options.getLossScaleGrowthFactor()),
+        "1 keeps the scale from growing"};
+  double backoff = options.getLossScaleBackoffFactor();
+  if (!(backoff > 0 && backoff < 1))
+    return OptionError{
+        formatv("option '--loss-scale-backoff-factor': expected a number between 0 and 1, got {0} [option-range]",
+                backoff),
+        ""};
+  return {};
+}
+
 /// Each axis and the micro-batch, and the number of ranks.
 Check checkSizes(const Options &options) {
   constexpr int64_t kMostRanks = int64_t(1) << 20;
@@ -129,6 +167,7 @@ std::optional<OptionError> shardc::driver::checkOptions(const Options &options) 
       checkReal("momentum", options.momentum),
       checkReal("epsilon", options.epsilon),
       checkReal("weight-decay", options.getWeightDecay()),
+      checkPrecision(options),
   };
   for (Check &check : checks)
     if (check)

@@ -17,6 +17,7 @@ namespace {
 cl::OptionCategory layoutCategory("Layout");
 cl::OptionCategory modelCategory("Model");
 cl::OptionCategory optimizerCategory("Optimizer");
+cl::OptionCategory precisionCategory("Precision");
 cl::OptionCategory outputCategory("Output");
 
 /// `NAME=8` or `NAME=8x128`.
@@ -107,6 +108,18 @@ int shardc::driver::runShardc(int argc, char **argv, const PhaseHook &hook) {
                               cl::desc("Decoupled decay of parameters of rank 2 and more (AdamW 0.01, SGD 0)"),
                               cl::value_desc("X"), cl::init(-1), cl::cat(optimizerCategory));
 
+  auto precision = word("precision", "What products compute with, and activations are stored in (fp32)",
+                        "fp32|bf16|fp16", o.precision, precisionCategory);
+  auto scaling = [](StringRef name, const char *text) {
+    return std::make_unique<cl::opt<double>>(name, cl::desc(text), cl::value_desc("X"), cl::cat(precisionCategory));
+  };
+  auto scaleInit = scaling("loss-scale-init", "fp16: loss scale of the first step (65536)");
+  auto growthFactor = scaling("loss-scale-growth-factor", "fp16: what the scale grows by (2)");
+  auto backoffFactor = scaling("loss-scale-backoff-factor", "fp16: what an overflow multiplies the scale by (0.5)");
+  cl::opt<int64_t> growthInterval("loss-scale-growth-interval",
+                                  cl::desc("fp16: steps without overflow until the scale grows (2000)"),
+                                  cl::value_desc("N"), cl::cat(precisionCategory));
+
   auto output = word("o", "Folder of the plan", "DIR", o.output, outputCategory);
   auto targetCpu = word("target-cpu", "LLVM's name of the CPU to compile kernels for (this machine's)", "NAME",
                         o.targetCpu, outputCategory);
@@ -118,7 +131,7 @@ int shardc::driver::runShardc(int argc, char **argv, const PhaseHook &hook) {
                                 clEnumValN(Emit::Pipelined, "pipelined", "after the pipeline"),
                                 clEnumValN(Emit::Exec, "exec", "after memory planning")));
 
-  cl::HideUnrelatedOptions({&layoutCategory, &modelCategory, &optimizerCategory, &outputCategory});
+  cl::HideUnrelatedOptions({&layoutCategory, &modelCategory, &optimizerCategory, &precisionCategory, &outputCategory});
   cl::ParseCommandLineOptions(argc, argv, "shardc - compiles an ONNX model to a training plan for a mesh of ranks\n");
 
   o.model = model;
@@ -129,6 +142,13 @@ int shardc::driver::runShardc(int argc, char **argv, const PhaseHook &hook) {
     o.totalSteps = totalSteps;
   if (weightDecay.getNumOccurrences())
     o.weightDecay = weightDecay;
+  for (auto [option, target] :
+       {std::pair(scaleInit.get(), &o.lossScaleInit), std::pair(growthFactor.get(), &o.lossScaleGrowthFactor),
+        std::pair(backoffFactor.get(), &o.lossScaleBackoffFactor)})
+    if (option->getNumOccurrences())
+      *target = option->getValue();
+  if (growthInterval.getNumOccurrences())
+    o.lossScaleGrowthInterval = growthInterval;
   o.trainable.assign(trainable->begin(), trainable->end());
   o.freeze.assign(freeze->begin(), freeze->end());
   o.tie.assign(tie->begin(), tie->end());

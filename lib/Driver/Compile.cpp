@@ -72,6 +72,13 @@ DictionaryAttr getTraining(MLIRContext *context, const Options &options) {
   setInteger("warmup_steps", options.warmupSteps);
   setInteger("total_steps", options.totalSteps.value_or(0));
   setFloat("dropout", options.dropout);
+  setString("precision", options.precision);
+  if (options.precision == "fp16") {
+    setFloat("loss_scale_init", options.getLossScaleInit());
+    setFloat("loss_scale_growth_interval", options.getLossScaleGrowthInterval());
+    setFloat("loss_scale_growth_factor", options.getLossScaleGrowthFactor());
+    setFloat("loss_scale_backoff_factor", options.getLossScaleBackoffFactor());
+  }
   return list.getDictionary(context);
 }
 

@@ -86,6 +86,11 @@ void shardc::driver::printSummary(const Options &options, llvm::raw_ostream &out
     out << llvm::format("%g\n", options.clipNorm);
   else
     out << "off\n";
+  if (options.precision == "bf16")
+    out << "precision bf16\n";
+  if (options.precision == "fp16")
+    out << llvm::format("precision fp16, loss scale %g", options.getLossScaleInit())
+        << llvm::formatv(", growing every {0} good steps\n", options.getLossScaleGrowthInterval());
 }
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context) : context(context) {

@@ -25,9 +25,12 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook
   if (isDone(Emit::Import))
     return;
 
+  // Casts first: whatever is derived from the forward function has the same ones.
+  passes.addPass(autodiff::createLowerPrecisionPass());
   // Differentiation comes before sharding, on the global graph: what it emits is ordinary nn, so that sharding decides
   // for forward and backward together.
   passes.addPass(autodiff::createBuildGradientsPass());
+  passes.addPass(autodiff::createWidenGradientsPass());
   passes.addPass(autodiff::createBuildUpdatePass());
   // Common subexpressions go now: later, the same op may stand on two stages.
   passes.addPass(createCSEPass());

@@ -61,9 +61,17 @@ private:
         return positions[candidate.getDefiningOp()] <= static_cast<int64_t>(position) &&
                findLastUse(candidate) > static_cast<int64_t>(position);
       });
-      if (articulations.empty() || articulations.back().value != value)
+      if (!articulations.empty() && isSmallerForm(value, articulations.back().value))
+        articulations.back() = {value, static_cast<int64_t>(position)};
+      else if (articulations.empty() || articulations.back().value != value)
         articulations.push_back({value, static_cast<int64_t>(position)});
     }
+  }
+
+  /// Whether `value` is a cast of `other` that takes fewer bytes, to be kept in its place.
+  static bool isSmallerForm(Value value, Value other) {
+    auto convert = value.getDefiningOp<nn::ConvertOp>();
+    return convert && convert.getInput() == other && getBytes(value) < getBytes(other);
   }
 
   /// The position of the last forward op that reads a value; -1 where there is none.

@@ -43,6 +43,7 @@ public:
   LogicalResult run() {
     if (failed(readUpdate()))
       return failure();
+    options.hasLossScale = overflow != nullptr;
     for (int64_t stage = 0; stage < getNumStages(); ++stage)
       if (failed(readSums(stage)))
         return failure();
@@ -66,7 +67,7 @@ private:
     for (BlockArgument argument : update.getArguments()) {
       unsigned index = argument.getArgNumber();
       if (auto scalar = update.getArgAttrOfType<StringAttr>(index, "nn.scalar"))
-        (scalar == "scale" ? scale : skip) = argument;
+        (scalar == "scale" ? scale : scalar == "overflow" ? overflow : skip) = argument;
       auto name = update.getArgAttrOfType<StringAttr>(index, nn::kGradientAttr);
       if (!name)
         continue;
@@ -163,6 +164,8 @@ private:
     StepScale step = computeStepScale(function.getBuilder(), sums, options);
     function.set(scale, step.scale);
     function.set(skip, step.skip);
+    if (overflow)
+      function.set(overflow, step.overflow);
 
     SmallVector<unsigned> results = findResults(stage);
     cloneOptimizer(function, results);
@@ -312,6 +315,7 @@ private:
   StepScaleOptions options;
   BlockArgument scale;
   BlockArgument skip;
+  BlockArgument overflow; ///< with a loss scale only
   SmallVector<Parameter> parameters;
   llvm::DenseMap<StringAttr, size_t> numbers;
   GradientSum lossSum;
@@ -327,7 +331,7 @@ class ReduceStepPass : public shardc::pipeline::impl::ReduceStepPassBase<ReduceS
     FailureOr<double> seed = readTrainingFloat(module, "loss_seed");
     FailureOr<double> clip = readTrainingFloat(module, "clip_norm");
     if (failed(mesh) || failed(update) || failed(seed) || failed(clip) ||
-        failed(StepReducer(module, *update, *mesh, {*seed, *clip}).run()))
+        failed(StepReducer(module, *update, *mesh, {*seed, *clip, /*hasLossScale=*/false}).run()))
       signalPassFailure();
   }
 };

@@ -24,6 +24,11 @@ public:
   Value select(Value predicate, Value onTrue, Value onFalse) {
     return nn::SelectOp::create(builder, loc, predicate, onTrue, onFalse);
   }
+  /// `nn.control loss_scale` in f64.
+  Value lossScale() {
+    Value scale = nn::ControlOp::create(builder, loc, scalar(builder.getF32Type()), nn::ControlField::LossScale);
+    return nn::ConvertOp::create(builder, loc, scalar(builder.getF64Type()), scale);
+  }
   Value toF32(Value value) { return nn::ConvertOp::create(builder, loc, scalar(builder.getF32Type()), value); }
 
   /// x − x is 0 for finite x and NaN, which compares unequal, for others.
@@ -50,9 +55,12 @@ StepScale shardc::pipeline::computeStepScale(OpBuilder &builder, const WorldSums
   Scalars scalars(builder);
   Value all = scalars.compute<nn::AddOp>(scalars.compute<nn::AddOp>(sums.lossSum, sums.lossWeight), sums.squares);
   Value weighted = scalars.compare(nn::CompareDirection::NE, sums.lossWeight, scalars.constant(0.0));
-  Value valid = scalars.compute<nn::AndOp>(weighted, scalars.isFinite(all));
+  Value finite = scalars.isFinite(all);
+  Value valid = scalars.compute<nn::AndOp>(weighted, finite);
   Value divisor = scalars.select(weighted, sums.lossWeight, scalars.constant(1.0));
-  Value mean = scalars.compute<nn::DivOp>(scalars.constant(options.lossSeed), divisor);
+  Value lossScale = options.hasLossScale ? scalars.lossScale() : Value();
+  Value gradientDivisor = lossScale ? scalars.compute<nn::MulOp>(divisor, lossScale) : divisor;
+  Value mean = scalars.compute<nn::DivOp>(scalars.constant(options.lossSeed), gradientDivisor);
   Value norm = scalars.compute<nn::MulOp>(scalars.sqrt(sums.squares), mean);
   Value scale = mean;
   if (options.clipNorm > 0) {
@@ -63,10 +71,13 @@ StepScale shardc::pipeline::computeStepScale(OpBuilder &builder, const WorldSums
   StepScale step;
   step.scale = scalars.toF32(scale);
   step.skip = scalars.negate(valid);
+  step.overflow = options.hasLossScale ? scalars.negate(finite) : Value();
   step.outputs = {{"loss", scalars.toF32(scalars.compute<nn::DivOp>(sums.lossSum, divisor))},
                   {"grad_norm", scalars.toF32(norm)},
                   {"loss_weight", scalars.toF32(sums.lossWeight)},
                   {"gradient_scale", scalars.toF32(mean)},
                   {"skipped", scalars.toF32(step.skip)}};
+  if (lossScale)
+    step.outputs.push_back({"loss_scale", scalars.toF32(lossScale)});
   return step;
 }

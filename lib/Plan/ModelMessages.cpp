@@ -59,6 +59,7 @@ void plan::PlanBuilder::addTraining() {
   message->set_total_steps(training.getInteger("total_steps"));
   message->set_clip_norm(training.getFloat("clip_norm"));
   message->set_dropout(training.getFloat("dropout"));
+  message->set_precision(training.getString("precision"));
   message->set_loss_seed(training.getFloat("loss_seed"));
 }
 

@@ -30,6 +30,7 @@ struct shardrtTrainer {
   std::shared_ptr<const LoadedPlan> loaded;
   std::shared_ptr<const Dataset> dataset;
   std::unique_ptr<Trainer> trainer; // ends before what it uses
+  std::string remarks;
 };
 
 namespace {
@@ -91,6 +92,7 @@ shardrtStepMetrics toMetrics(const StepReport &report) {
   metrics.lossWeight = report.lossWeight.value_or(kUnknown);
   metrics.gradientScale = report.gradientScale.value_or(kUnknown);
   metrics.skipped = report.skipped.value_or(0) != 0;
+  metrics.lossScale = report.lossScale.value_or(kUnknown);
   return metrics;
 }
 
@@ -216,12 +218,14 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
     chosen.threadsPerRank = given.threadsPerRank;
     chosen.shuffles = given.shuffles != 0;
     chosen.poisons = given.poisons != 0;
+    chosen.checksFinite = given.checksFinite != 0;
     if (!std::isnan(given.learningRate))
       chosen.learningRate = given.learningRate;
     auto result = std::make_unique<shardrtTrainer>();
     result->loaded = plan->loaded;
     result->dataset = data->dataset;
     SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, *result->dataset, chosen));
+    result->remarks = result->trainer->remarks();
     *trainer = result.release();
     return {};
   });
@@ -243,6 +247,8 @@ int64_t shardrtGetArenaBytes(const shardrtTrainer *trainer, int64_t rank) {
 int64_t shardrtGetWorkspaceBytes(const shardrtTrainer *trainer, int64_t rank) {
   return trainer && isRank(trainer->loaded->plan, rank) ? trainer->trainer->workspaceBytes(rank) : -1;
 }
+
+const char *shardrtGetTrainerRemarks(const shardrtTrainer *trainer) { return trainer ? trainer->remarks.c_str() : ""; }
 
 int64_t shardrtGetStepsPerEpoch(const shardrtTrainer *trainer) {
   return trainer ? trainer->trainer->sampleOrder().stepsPerEpoch() : 0;

@@ -1,5 +1,6 @@
 #include "runtime/comm/Combine.h"
 
+#include "runtime/base/Float16.h"
 #include "runtime/format/Query.h"
 
 #include <algorithm>
@@ -35,19 +36,32 @@ struct Max {
   template <typename T> static T combine(T a, T b) { return a > b || a != a ? a : b; }
 };
 
+template <typename T> constexpr bool kIsLow = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
+
+/// What elements of a type are added in: 16-bit floats in f32, rounded once at the end.
+template <typename T> using SumOf = std::conditional_t<kIsLow<T>, float, T>;
+
 /// Combines [begin, end) of the inputs, in the members' order, and hands each block to `store(begin, values, count)`.
 template <typename T, typename Op, typename Store>
 void reduceRange(Calls calls, int64_t begin, int64_t end, Store store) {
-  T values[kBlock];
+  SumOf<T> values[kBlock];
+  T rounded[kIsLow<T> ? kBlock : 1];
   for (; begin < end; begin += kBlock) {
     int64_t count = std::min(kBlock, end - begin);
-    std::memcpy(values, static_cast<const T *>(calls[0]->input) + begin, count * sizeof(T));
+    const T *first = static_cast<const T *>(calls[0]->input) + begin;
+    std::copy(first, first + count, values);
     for (const CollectiveCall *call : calls.subspan(1)) {
       const T *other = static_cast<const T *>(call->input) + begin;
       for (int64_t i = 0; i < count; ++i)
-        values[i] = Op::combine(values[i], other[i]);
+        values[i] = Op::combine(values[i], static_cast<SumOf<T>>(other[i]));
     }
-    store(begin, values, count);
+    if constexpr (kIsLow<T>) {
+      for (int64_t i = 0; i < count; ++i)
+        rounded[i] = T(values[i]);
+      store(begin, rounded, count);
+    } else {
+      store(begin, values, count);
+    }
   }
 }
 
@@ -118,7 +132,8 @@ void allToAllShare(Calls calls, int64_t member) {
 }
 
 bool canReduce(plan::ElementType type) {
-  return type == plan::F32 || type == plan::F64 || type == plan::I64 || type == plan::I32;
+  return type == plan::F32 || type == plan::F64 || type == plan::BF16 || type == plan::F16 || type == plan::I64 ||
+         type == plan::I32;
 }
 
 bool reduces(plan::Collective::Kind kind) {
@@ -142,9 +157,9 @@ std::string describe(const CollectiveCall &call) {
 
 Status checkCollective(const CollectiveCall &call, int64_t members) {
   if (reduces(call.kind) && !canReduce(call.type))
-    return Status(
-        StatusKind::Unsupported,
-        fmt::format("cannot reduce elements of type {}, expected f32, f64, i64 or i32", elementName(call.type)));
+    return Status(StatusKind::Unsupported,
+                  fmt::format("cannot reduce elements of type {}, expected f32, f64, bf16, f16, i64 or i32",
+                              elementName(call.type)));
   bool inBlocks = call.kind == plan::Collective::REDUCE_SCATTER || call.kind == plan::Collective::ALL_TO_ALL;
   if (inBlocks && call.inputElements % members != 0)
     return Status(StatusKind::InvalidArgument,
@@ -183,6 +198,10 @@ void performShare(Calls calls, int64_t member) {
     return reduceShareOfType<float>(calls, member);
   case plan::F64:
     return reduceShareOfType<double>(calls, member);
+  case plan::BF16:
+    return reduceShareOfType<BFloat16>(calls, member);
+  case plan::F16:
+    return reduceShareOfType<Float16>(calls, member);
   case plan::I64:
     return reduceShareOfType<int64_t>(calls, member);
   case plan::I32:

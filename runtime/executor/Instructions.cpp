@@ -72,7 +72,8 @@ public:
     spec.hasBias = call.has_bias();
     spec.biasStride = call.has_bias() ? call.bias().strides(0) : 1;
     spec.accumulate = call.accumulate();
-    spec.type = typeOf(context, call.c());
+    spec.type = typeOf(context, call.a());
+    spec.widens = typeOf(context, call.c()) != spec.type;
     return spec;
   }
 
@@ -218,9 +219,10 @@ template <typename T, typename... Args> Prepared make(Args &&...args) {
 }
 
 Prepared prepareGemm(const PrepareContext &context, const plan::Gemm &call) {
-  for (const plan::Operand *operand : {&call.a(), &call.b()})
-    if (typeOf(context, *operand) != typeOf(context, call.c()))
-      return Status(StatusKind::Unsupported, "operands of different element types");
+  plan::ElementType factors = typeOf(context, call.a()), result = typeOf(context, call.c());
+  bool widens = (factors == plan::BF16 || factors == plan::F16) && result == plan::F32;
+  if (typeOf(context, call.b()) != factors || (result != factors && !widens))
+    return Status(StatusKind::Unsupported, "operands of different element types");
   SHARDRT_ASSIGN(Gemm * gemm, context.gemms.get(GemmInstruction::specOf(context, call)));
   return make<GemmInstruction>(context, call, *gemm);
 }

@@ -1,5 +1,7 @@
 #include "runtime/executor/RankExecutor.h"
 
+#include "runtime/executor/CheckFinite.h"
+
 #include <cstring>
 #include <fmt/format.h>
 #include <set>
@@ -78,6 +80,8 @@ Status RankExecutor::initialise() {
 
 Status RankExecutor::initialiseBuffer(const plan::Buffer &buffer) {
   char *data = arena.data() + buffer.offset();
+  if (buffer.region() == plan::STATE && buffer.name() == "next_loss_scale" && buffer.type() == plan::F32)
+    lossScale = &buffer;
   if (buffer.region() == plan::STATE)
     fill(buffer.type(), data, buffer.bytes(), buffer.initial_value());
   if (buffer.region() != plan::PARAMETER)
@@ -93,6 +97,19 @@ Status RankExecutor::initialiseBuffer(const plan::Buffer &buffer) {
 //===-- Execution -------------------------------------------------------------------------------------------------===//
 
 Status RankExecutor::runStep(const StepInput &input) {
+  if (lossScale)
+    std::memcpy(&control.lossScale, bufferData(*lossScale), sizeof(float));
+  return runSchedule(input);
+}
+
+Status RankExecutor::replayStep(const StepInput &input) {
+  checksFinite = true;
+  Status status = runSchedule(input); // with the loss scale as it was
+  checksFinite = false;
+  return status.isOk() ? std::move(firstInfinity) : status;
+}
+
+Status RankExecutor::runSchedule(const StepInput &input) {
   control.step = input.step;
   control.learningRate = input.learningRate;
   context.samples = input.samples;
@@ -119,12 +136,37 @@ Status RankExecutor::runEntry(size_t index) {
   if (shared.poisons)
     for (const plan::Buffer *buffer : block.scratch)
       poisonBuffer(*buffer, 0);
-  for (size_t i = 0; i < block.instructions.size(); ++i)
+  for (size_t i = 0; i < block.instructions.size(); ++i) {
     if (Status status = block.instructions[i]->run(context); !status.isOk())
       return describeFailure(std::move(status), entry, i);
+    if (checksFinite)
+      SHARDRT_RETURN_IF_ERROR(checkFinite(entry, i));
+  }
   if (shared.poisons)
     poisonAfter(entry);
   return {};
+}
+
+Status RankExecutor::checkFinite(const plan::ScheduleEntry &entry, size_t instruction) {
+  std::string buffer;
+  const plan::Instruction &done = programOfRank.blocks(entry.block()).instructions(instruction);
+  NotFinite found = findNotFinite(programOfRank, done, context, buffer);
+  if (found == NotFinite::None || (found == NotFinite::Infinity && !firstInfinity.isOk()))
+    return {};
+  std::string what = found == NotFinite::NaN ? "NaN" : "infinity";
+  Status status =
+      describeFailure(Status(StatusKind::InvalidArgument,
+                             fmt::format("first {} of step {}, written to '{}'", what, control.step + 1, buffer)),
+                      entry, instruction);
+  if (done.has_kernel())
+    status.addNote("the kernel computes: " + shared.plan.kernels(done.kernel().kernel()).description());
+  if (found == NotFinite::Infinity) {
+    firstInfinity = std::move(status);
+    return {};
+  }
+  if (!firstInfinity.isOk())
+    status.addNote("an infinity came before: " + firstInfinity.message());
+  return status;
 }
 
 Status RankExecutor::describeFailure(Status status, const plan::ScheduleEntry &entry, size_t instruction) const {

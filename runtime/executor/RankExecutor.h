@@ -45,6 +45,9 @@ public:
 
   /// Runs the schedule once. An error says the rank, the instruction and its node.
   Status runStep(const StepInput &input);
+  /// Runs the last step again, whose update was left out, and fails at the first instruction that writes a NaN, or else
+  /// at the end with the first one that wrote an infinity.
+  Status replayStep(const StepInput &input);
 
   int64_t arenaBytes() const { return arena.bytes(); }
   /// What is allocated beside the arena: the workspace of matrix products.
@@ -68,7 +71,9 @@ private:
   Status initialise();
   Status initialiseBuffer(const plan::Buffer &buffer);
   void prepareSchedule();
+  Status runSchedule(const StepInput &input);
   Status runEntry(size_t entry);
+  Status checkFinite(const plan::ScheduleEntry &entry, size_t instruction);
   Status describeFailure(Status status, const plan::ScheduleEntry &entry, size_t instruction) const;
   void poisonBuffer(const plan::Buffer &buffer, int64_t slot);
   void preparePoison();
@@ -86,6 +91,9 @@ private:
   std::vector<PreparedBlock> blocks;
   std::vector<std::vector<SlotRegister>> registers; // by schedule entry
   std::vector<const plan::Buffer *> diesInBackward; // stash whose slot ends with the backward of its micro-batch
+  const plan::Buffer *lossScale = nullptr;          // the state, where the plan has one
+  bool checksFinite = false;
+  Status firstInfinity; // of a replay
 };
 
 } // namespace shardc::rt

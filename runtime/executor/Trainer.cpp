@@ -3,6 +3,7 @@
 #include "runtime/executor/GatherTensors.h"
 #include "runtime/executor/LearningRate.h"
 
+#include <cmath>
 #include <exception>
 #include <fmt/format.h>
 #include <string>
@@ -70,6 +71,31 @@ Status Trainer::runStep(StepReport &report) {
   report.learningRate = rate;
   readOutputs(report);
   lastReport = report;
+  return options.checksFinite ? checkFinite(input, report) : Status();
+}
+
+/// With a loss scale above 1, an overflow of the gradient alone is what the scale is there for.
+Status Trainer::checkFinite(const StepInput &input, const StepReport &report) {
+  auto isFinite = [](const std::optional<double> &value) { return !value || std::isfinite(*value); };
+  bool isScaled = report.lossScale.value_or(1) > 1;
+  if (isFinite(report.loss) && (isScaled || isFinite(report.gradientNorm)))
+    return {};
+  broken = true;
+  world.beginStep();
+  auto task = [this, &input](int64_t rank) { return executors[rank]->replayStep(input); };
+  if (Status status = runOnRanks(std::ref(task)); !status.isOk())
+    return status;
+  return Status(StatusKind::InvalidArgument,
+                fmt::format("step {}: loss {}, gradient norm {}, but every instruction of it writes finite numbers",
+                            report.step + 1, report.loss.value_or(0), report.gradientNorm.value_or(0)));
+}
+
+std::string Trainer::remarks() const {
+  const std::string &precision = loaded.plan.training().precision();
+  if (precision == "bf16" && !hasArithmetic(plan::BF16))
+    return "this CPU has no bf16 arithmetic: matrix products are computed in fp32 on widened operands";
+  if (precision == "fp16")
+    return "no fp16 arithmetic on CPUs: matrix products are computed in fp32 on widened operands";
   return {};
 }
 
@@ -93,6 +119,8 @@ void Trainer::readOutputs(StepReport &report) const {
         take(report.gradientScale, value);
       else if (output.name() == "skipped")
         take(report.skipped, value);
+      else if (output.name() == "loss_scale")
+        take(report.lossScale, value);
     }
   }
 }

@@ -25,6 +25,7 @@ struct TrainerOptions {
   int threadsPerRank = 1;
   bool shuffles = true;
   bool poisons = false;
+  bool checksFinite = false;          // a step without finite loss or gradient is an error that names its origin
   std::optional<double> learningRate; // instead of the plan's
 };
 
@@ -32,7 +33,7 @@ struct TrainerOptions {
 struct StepReport {
   int64_t step = 0;
   double learningRate = 0;
-  std::optional<double> loss, gradientNorm, lossWeight, gradientScale, skipped;
+  std::optional<double> loss, gradientNorm, lossWeight, gradientScale, skipped, lossScale;
 };
 
 class Trainer {
@@ -52,6 +53,8 @@ public:
   int64_t arenaBytes(int64_t rank) const { return executors[rank]->arenaBytes(); }
   /// Bytes beside the arena of a rank.
   int64_t workspaceBytes(int64_t rank) const { return executors[rank]->workspaceBytes(); }
+  /// What to tell about how the plan runs on this machine; empty where there is nothing.
+  std::string remarks() const;
   const SampleOrder &sampleOrder() const { return *order; }
 
   /// The mean gradients of the last step, reduced, before clipping, in global shapes.
@@ -65,6 +68,7 @@ private:
   void rankMain(int64_t rank);
   Status firstFailure();
   void readOutputs(StepReport &report) const;
+  Status checkFinite(const StepInput &input, const StepReport &report);
   void stopRanks();
 
   const LoadedPlan &loaded;

@@ -1,6 +1,7 @@
 #include "runtime/metrics/MetricsFile.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -31,6 +32,8 @@ Status MetricsFile::write(const StepMetrics &metrics) {
                                  {"step_ms", metrics.stepMilliseconds},
                                  {"loss_weight", metrics.lossWeight},
                                  {"skipped", metrics.skipped}};
+  if (!std::isnan(metrics.lossScale))
+    line["loss_scale"] = metrics.lossScale;
   std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
     return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {}", path, std::strerror(errno)));

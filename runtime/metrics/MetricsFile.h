@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@ struct StepMetrics {
   double stepMilliseconds = 0;
   double lossWeight = 0;
   bool skipped = false;
+  double lossScale = std::numeric_limits<double>::quiet_NaN(); // the line has none then
 };
 
 /// `metrics.jsonl` in a folder, which is made if it is missing; an older file is replaced. Every line is on disk when

@@ -567,10 +567,12 @@ private:
 
   void checkGemm(const Place &place, const plan::Gemm &gemm) {
     plan::ElementType type = typeOf(gemm.c());
-    bool floating = type == plan::F32 || type == plan::F64 || type == plan::BF16 || type == plan::F16;
-    if (!floating || typeOf(gemm.a()) != type || typeOf(gemm.b()) != type ||
+    plan::ElementType factors = typeOf(gemm.a());
+    bool low = factors == plan::BF16 || factors == plan::F16,
+         floating = low || factors == plan::F32 || factors == plan::F64;
+    if (!floating || typeOf(gemm.b()) != factors || (type != factors && !(low && type == plan::F32)) ||
         (gemm.has_bias() && typeOf(gemm.bias()) != type))
-      return badShape(place, "element types of a product", "one floating type",
+      return badShape(place, "element types of a product", "one floating type, or the f32 sum of 16-bit factors",
                       fmt::format("{}, {} and {}", plan::ElementType_Name(typeOf(gemm.a())),
                                   plan::ElementType_Name(typeOf(gemm.b())), plan::ElementType_Name(type)));
     const plan::Operand &a = gemm.a(), &b = gemm.b(), &c = gemm.c();

@@ -49,3 +49,28 @@ module attributes {nn.training = {optimizer = "sgd", momentum = 0.9 : f64, beta1
     return
   }
 }
+
+// -----
+
+// fp16: the loss scale and the number of good steps are states behind the optimizer's, overflow the last argument. An
+// overflow shrinks the scale, a step that is skipped for another reason leaves all as it is, enough good ones grow it.
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<f32> {nn.state = {initial = 8.000000e+00 : f64, name = "next_loss_scale"}}
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<f32> {nn.state = {initial = 0.000000e+00 : f64, name = "good_steps"}}
+// CHECK-SAME: %{{.*}}: tensor<f32> {nn.scalar = "scale"}, %[[SKIP:[a-z0-9]+]]: tensor<i1> {nn.scalar = "skip"}, %[[OVER:[a-z0-9]+]]: tensor<i1> {nn.scalar = "overflow"})
+// CHECK-DAG: %[[SMALLER:.*]] = nn.max
+// CHECK-DAG: %[[LARGER:.*]] = nn.min
+// CHECK: %[[GROWS:.*]] = nn.compare  ge, %[[STEPS:.*]], %{{.*}}
+// CHECK: %[[NEXT:.*]] = nn.select %[[GROWS]], %[[LARGER]], %[[S]]
+// CHECK: %[[COUNT:.*]] = nn.select %[[GROWS]], %{{.*}}, %[[STEPS]]
+// CHECK: %[[KEPT:.*]] = nn.select %[[SKIP]], %[[S]], %[[NEXT]]
+// CHECK: %[[KEPTSTEPS:.*]] = nn.select %[[SKIP]], %[[N]], %[[COUNT]]
+// CHECK: %[[SCALE:.*]] = nn.select %[[OVER]], %[[SMALLER]], %[[KEPT]]
+// CHECK: %[[GOOD:.*]] = nn.select %[[OVER]], %{{.*}}, %[[KEPTSTEPS]]
+// CHECK: return %{{.*}}, %[[SCALE]], %[[GOOD]]
+module attributes {nn.training = {optimizer = "sgd", momentum = 0.0 : f64, beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64,
+    precision = "fp16", loss_scale_init = 8.0 : f64, loss_scale_growth_interval = 5.0 : f64, loss_scale_growth_factor = 2.0 : f64, loss_scale_backoff_factor = 0.5 : f64}} {
+  func.func @accumulate(%w: tensor<3xf32> {nn.parameter = {name = "w", trainable = true, decays = true}}) {
+    return
+  }
+}

@@ -88,3 +88,12 @@ exec.kernel_def @k gather items 4 attributes {operand_types = [memref<4x5xf32>, 
   %0 = nn.exp %a : tensor<4x5xf32>
   exec.yield %0 : tensor<4x5xf32>
 }
+
+// -----
+
+exec.kernel_def @k scatter_add items 1 attributes {operand_types = [memref<3xi64>, memref<3x4xbf16>, memref<8x4xbf16>]} {
+^bb0(%i: tensor<3xi64>, %u: tensor<3x4xbf16>):
+  // expected-error @below {{cannot sum up in element type 'bf16', expected f32 [kernel-type]}}
+  %0 = nn.scatter_add %i, %u axis 0 : (tensor<3xi64>, tensor<3x4xbf16>) -> tensor<8x4xbf16>
+  exec.yield %0 : tensor<8x4xbf16>
+}

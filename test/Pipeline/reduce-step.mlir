@@ -1,5 +1,6 @@
 // RUN: shardc-opt %S/Inputs/mlp.mlir --pipeline-cut-stages --pipeline-outline-stages --pipeline-reduce-step | FileCheck %s
 // RUN: shardc-opt %s -split-input-file --pipeline-reduce-step | FileCheck %s --check-prefix=TP
+// RUN: shardc-opt %s -split-input-file --pipeline-reduce-step | FileCheck %s --check-prefix=SCALE
 
 // Each stage updates its own parameters; scalar states are everywhere. Reduced gradients replace the sums.
 // CHECK-NOT: @update(
@@ -66,5 +67,42 @@ module @tied attributes {
                     %scale: tensor<f32> {nn.scalar = "scale"}, %skip: tensor<i1> {nn.scalar = "skip"}) -> (tensor<5000xf32> {nn.parameter = {name = "w"}}) {
     %0 = nn.sub %w, %g : tensor<5000xf32>
     return %0 : tensor<5000xf32>
+  }
+}
+
+// -----
+
+// With a loss scale: what is not finite is an overflow whatever the weight, W0 is divided by scale · ΣW, and the host reads
+// the scale that the step ran with. The states are on the stage.
+// SCALE-LABEL: module @scaled
+// SCALE: func.func @pp0_update
+// SCALE-SAME: #exec.bind<state "next_loss_scale">
+// SCALE-SAME: #exec.bind<output "loss_scale">
+// SCALE: %[[WEIGHTED:.*]] = nn.compare  ne
+// SCALE: %[[FINITE:.*]] = nn.compare  eq
+// SCALE: nn.and %[[WEIGHTED]], %[[FINITE]]
+// SCALE: %[[CONTROL:.*]] = nn.control  loss_scale
+// SCALE: %[[S:.*]] = nn.convert %[[CONTROL]] {{.*}} -> tensor<f64>
+// SCALE: %[[DIVISOR:.*]] = nn.mul %{{.*}}, %[[S]]
+// SCALE: nn.div %{{.*}}, %[[DIVISOR]]
+// SCALE: %[[OVER:.*]] = nn.xor %[[FINITE]], %{{.*}}
+// SCALE: nn.select %[[OVER]]
+module @scaled attributes {
+    dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 1>, <"tp" = 1>]>, nn.training = {loss_seed = 8.0, clip_norm = 0.0}} {
+  func.func @pp0_backward_first(%g: tensor<8xf32>, %s: tensor<f32>) -> (
+      tensor<8xf32> {exec.bind = #exec.bind<gradient "w/grad">, nn.gradient = "w"},
+      tensor<f32> {exec.bind = #exec.bind<gradient "loss.sum">, nn.loss = "sum"},
+      tensor<f32> {exec.bind = #exec.bind<gradient "loss.weight">, nn.loss = "weight"}) {
+    return %g, %s, %s : tensor<8xf32>, tensor<f32>, tensor<f32>
+  }
+  func.func @update(%w: tensor<8xf32> {nn.parameter = {name = "w"}}, %g: tensor<8xf32> {nn.gradient = "w"},
+                    %s: tensor<f32> {nn.state = {name = "next_loss_scale", initial = 8.0 : f64}},
+                    %scale: tensor<f32> {nn.scalar = "scale"}, %skip: tensor<i1> {nn.scalar = "skip"},
+                    %overflow: tensor<i1> {nn.scalar = "overflow"})
+      -> (tensor<8xf32> {nn.parameter = {name = "w"}}, tensor<f32> {nn.state = {name = "next_loss_scale"}}) {
+    %0 = nn.sub %w, %g : tensor<8xf32>
+    %1 = nn.add %s, %s : tensor<f32>
+    %2 = nn.select %overflow, %1, %s : tensor<i1>, tensor<f32>
+    return %0, %2 : tensor<8xf32>, tensor<f32>
   }
 }

@@ -5,7 +5,12 @@
     numerics.py layouts MODEL [--dropout P]      gradients of layouts and schedules against one rank's
     numerics.py bits MODEL                       what may change no bit: pp, schedule, recomputation
     numerics.py masks MODEL --dropout P          masks follow sample, step and seed, and nothing else
+    numerics.py autocast MODEL                   bf16 gradients against fp32's, by the error of PyTorch's autocast
+    numerics.py spread MODEL --precision P       gradients of (2,2,2) against one rank's, within the rounding of P
+    numerics.py curve MODEL --steps N            losses of bf16 and fp16 follow fp32's within 2 %
+    numerics.py overflow MODEL                   fp16 recovers from a loss scale that is too large
 
+--precision P runs a check at bf16 or fp16.
 MODEL is the stem of a file below examples/. Prints a line for each comparison and exits 1 if one fails.
 """
 
@@ -46,19 +51,20 @@ class Model:
 class Runner:
     """Compiles and runs; every plan and result lies in a folder of its own below `work`."""
 
-    def __init__(self, model, work, dropout):
-        self.model, self.work, self.dropout = model, pathlib.Path(work), dropout
+    def __init__(self, model, work, dropout, precision="fp32"):
+        self.model, self.work, self.dropout, self.precision = model, pathlib.Path(work), dropout, precision
         self.runs = 0
 
-    def run(self, layout=(1, 1, 1), steps=1, compile_options=(), run_options=(), micro_batch=1, labels="labels"):
+    def run(self, layout=(1, 1, 1), steps=1, compile_options=(), run_options=(), micro_batch=1, labels="labels",
+            precision=None, global_batch=GLOBAL_BATCH):
         """Gradients of the last step (a safetensors path) and the metrics of all steps."""
         self.runs += 1
         folder = self.work / str(self.runs)
         folder.mkdir()
         dp, pp, tp = layout
         call([*COMPILER, self.model.path, f"--dp={dp}", f"--pp={pp}", f"--tp={tp}", f"--micro-batch={micro_batch}",
-              f"--global-batch={GLOBAL_BATCH}", f"--dropout={self.dropout}", *self.model.compile_options(),
-              *compile_options, "-o", folder / "plan"])
+              f"--global-batch={global_batch}", f"--dropout={self.dropout}", *self.model.compile_options(),
+              f"--precision={precision or self.precision}", *compile_options, "-o", folder / "plan"])
         call(["shardrun", folder / "plan", f"--steps={steps}", "--quiet", "--dump-gradients", folder / "gradients",
               "--log-dir", folder / "log", *self.model.run_options(labels), *run_options])
         lines = (folder / "log" / "metrics.jsonl").read_text().splitlines()
@@ -171,7 +177,76 @@ def check_masks(runner, report, layouts):
         report.losses(f"{what}: {variant}", losses(**variant), one, 1e-6)
 
 
-CHECKS = {"reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks}
+def check_autocast(runner, report, layouts):
+    """Twice the error of PyTorch's autocast is what a gradient may have; the reference says on which batch."""
+    model = runner.model
+    reference = json.loads((model.reference / "autocast_bf16.json").read_text())
+    batch = {"global_batch": reference["samples"], "micro_batch": max(1, reference["samples"] // GLOBAL_BATCH)}
+    exact = tensors.read(runner.run(**batch, precision="fp32")[0])
+    for layout in layouts:
+        got = tensors.read(runner.run(layout, **{**batch, "micro_batch": 1}, precision="bf16")[0])
+        errors, allowed = tensors.relative_errors(got, exact), reference["errors"]
+        faults = [f"{name}: error {error:.2e}, autocast's {allowed.get(name, 0):.2e}" for name, error in errors.items()
+                  if not error <= 2 * allowed.get(name, 0)]
+        faults += [f"{name}: no gradient" for name in allowed if name not in errors]
+        worst = max(error / allowed[name] for name, error in errors.items() if name in allowed)
+        report.add(f"{model.stem} {layout} bf16 against fp32", faults, f"{worst:.2f} times the error of autocast")
+
+
+# Half a unit in the last place, relative.
+ROUNDING = {"bf16": 2.0**-9, "fp16": 2.0**-12}
+
+
+def check_spread(runner, report, layouts):
+    """tp = 2 rounds each half of a row-parallel product and their sum, where one rank rounds the product: two roundings
+    more in two products of each layer and direction, 4 · 2 · layers = 32 for 4 layers, and as many again where a
+    rounded value that differs is rounded on. Independent errors add up as roots: sqrt(64) of the largest size."""
+    tolerance = 8 * ROUNDING[runner.precision]
+    one = tensors.read(runner.run()[0])
+    for layout in layouts:
+        errors = tensors.relative_errors(tensors.read(runner.run(layout)[0]), one)
+        faults = [f"{name}: off by {error:.2e}" for name, error in errors.items() if not error <= tolerance]
+        report.add(f"{runner.model.stem} {layout} {runner.precision} against one rank", faults,
+                   f"relative L2 difference {max(errors.values()):.1e}, allowed {tolerance:.1e}")
+
+
+def check_curve(runner, report, layouts, steps):
+    options = OPTIMIZERS["adamw"]
+    losses = {precision: [m["loss"] for m in runner.run((1, 1, 1), steps, options, precision=precision)[1]]
+              for precision in ("fp32", "bf16", "fp16")}
+    for precision in ("bf16", "fp16"):
+        report.losses(f"{runner.model.stem} {precision} against fp32", losses[precision], losses["fp32"], 0.02)
+    falls = losses["fp32"][-1] < 0.8 * losses["fp32"][0]
+    report.add(f"{runner.model.stem}: there is something to follow", [] if falls else ["the loss does not fall"],
+               f"loss {losses['fp32'][0]:.3f} to {losses['fp32'][-1]:.3f}")
+
+
+def check_overflow(runner, report, layouts):
+    """The scale begins where gradients overflow, and grows again after 4 good steps."""
+    options = ["--loss-scale-init=16777216", "--loss-scale-growth-interval=4"]
+    for layout in layouts:
+        _, metrics = runner.run(layout, 30, options, precision="fp16")
+        scale, good, faults, history = 16777216.0, 0, [], []
+        for line in metrics:
+            history.append(f"{line['loss_scale']:g}{' skipped' if line['skipped'] else ''}")
+            if line["loss_scale"] != scale:
+                faults.append(f"step {line['step']}: loss scale {line['loss_scale']}, expected {scale}")
+                break
+            if line["loss"] is None:
+                faults.append(f"step {line['step']}: the loss is not finite")
+            good = 0 if line["skipped"] else good + 1
+            scale = scale / 2 if line["skipped"] else min(scale * 2, 16777216.0) if good == 4 else scale
+            good = 0 if good == 4 else good
+        skipped = [line["skipped"] for line in metrics]
+        if not skipped[0] or all(skipped):
+            faults.append("expected an overflow at first, and recovery")
+        if not metrics[-1]["loss"] < metrics[0]["loss"]:
+            faults.append("the loss does not fall")
+        report.add(f"{runner.model.stem} {layout} fp16 recovers", faults, ", ".join(history))
+
+
+CHECKS = {"autocast": check_autocast, "spread": check_spread, "curve": check_curve, "overflow": check_overflow,
+          "reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks}
 
 
 def main():
@@ -180,16 +255,20 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--layouts", help="dp,pp,tp dp,pp,tp …")
     parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
+    parser.add_argument("--steps", type=int, default=200, help="curve: steps")
     parser.add_argument("--gradients-only", action="store_true", help="reference: no losses")
     options = parser.parse_args()
     if options.layouts:
         layouts = [tuple(map(int, layout.split(","))) for layout in options.layouts.split()]
     else:
-        layouts = [(1, 1, 1)] if options.check == "reference" else LAYOUTS
+        layouts = {"reference": [(1, 1, 1)], "spread": [(2, 2, 2)], "autocast": [(1, 1, 1), (2, 2, 2)],
+                   "overflow": [(1, 1, 1), (2, 2, 2)]}.get(options.check, LAYOUTS)
     report = Report()
     with tempfile.TemporaryDirectory() as work:
-        runner = Runner(Model(options.model), work, options.dropout)
+        runner = Runner(Model(options.model), work, options.dropout, options.precision)
         more = {"gradients_only": True} if options.gradients_only else {}
+        more.update({"steps": options.steps} if options.check == "curve" else {})
         CHECKS[options.check](runner, report, layouts, **more)
     return report.close()
 

@@ -2,6 +2,7 @@
 """Compares what `shardplan show --json` counts in plans of the example decoders with formulas.
 
     plan_tables.py communication    collectives of tensor and data parallelism (docs/sharding.md)
+    plan_tables.py precision        what bf16 and fp16 halve, and what they leave (docs/precision.md)
     plan_tables.py stash            what stages keep, tensor by tensor (docs/pipeline.md; Korthikanti et al. 2022, section 4)
 
 Prints a line for each comparison and exits 1 if one fails.
@@ -189,8 +190,36 @@ def check_slots(checker):
                 checker.equal(f"pp {pp} {schedule} {micro_batches} micro-batches: elements", copies, whole)
 
 
+def sum_bytes(plan, regions, activations):
+    """Bytes of the floating values of some regions: activations (rank 3 and more), or what else there is."""
+    return sum(buffer["bytes"] for program in plan["programs"] for buffer in program["buffers"]
+               if buffer["region"] in regions and buffer["type"] in ("f32", "bf16", "f16", "f64")
+               and (len(buffer["shape"]) >= 3) == activations)
+
+
+def check_precision(checker):
+    """Messages, the stash and collectives over tp halve; parameters, gradients, states and statistics do not."""
+    for recompute in ("none", "selective", "full"):
+        options = ["--pp", 2, "--tp", 2, "--dp", 2, "--micro-batch", 2, "--recompute", recompute]
+        whole = checker.show(*options)
+        for precision in ("bf16", "fp16"):
+            plan, what = checker.show(*options, "--precision", precision), f"{precision} recompute {recompute}"
+            for region in ("message", "stash"):
+                checker.equal(f"{what}: {region}", 2 * sum_bytes(plan, [region], True), sum_bytes(whole, [region], True))
+            checker.equal(f"{what}: statistics", sum_bytes(plan, ["stash"], False), sum_bytes(whole, ["stash"], False))
+            for region in ("parameter", "gradient"):
+                kept = [sum_bytes(p, [region], False) + sum_bytes(p, [region], True) for p in (plan, whole)]
+                checker.equal(f"{what}: {region}", kept[0], kept[1])
+            # The loss scale and the number of good steps, on each stage.
+            states = [sum_bytes(p, ["state"], False) for p in (plan, whole)]
+            checker.equal(f"{what}: state", states[0] - states[1], 16 if precision == "fp16" else 0)
+            arenas = [sum(p["memory"]["arena_bytes"] for p in q["programs"]) for q in (plan, whole)]
+            checker.equal(f"{what}: a smaller arena", arenas[0] < arenas[1], True)
+
+
 def main():
-    check = {"communication": check_communication, "stash": check_stash}.get(sys.argv[1] if len(sys.argv) == 2 else "")
+    checks = {"communication": check_communication, "precision": check_precision, "stash": check_stash}
+    check = checks.get(sys.argv[1] if len(sys.argv) == 2 else "")
     if not check:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as work:

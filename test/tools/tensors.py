@@ -6,6 +6,7 @@
 import array
 import ast
 import json
+import math
 import struct
 import sys
 
@@ -65,6 +66,18 @@ def compare(got, expected, tolerance):
         if not relative <= tolerance:
             faults.append(f"{name}: off by {relative:.2e} of its maximum, expected at most {tolerance:.0e}")
     return faults, worst
+
+
+def relative_errors(got, expected):
+    """{name: L2 norm of the difference over that of the expected tensor}; infinite where names or shapes differ, or for NaN."""
+    errors = {name: float("inf") for name in set(got) ^ set(expected)}
+    for name in sorted(set(got) & set(expected)):
+        (got_shape, got_values), (shape, values) = got[name], expected[name]
+        difference = math.sqrt(sum((a - b) ** 2 for a, b in zip(got_values, values)))
+        norm = math.sqrt(sum(b * b for b in values))
+        error = difference / norm if norm > 0 else (0.0 if difference == 0 else float("inf"))
+        errors[name] = error if got_shape == shape and error == error else float("inf")
+    return errors
 
 
 def main(got, expected, tolerance):

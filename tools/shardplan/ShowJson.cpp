@@ -22,13 +22,13 @@ Json number(int64_t times, int64_t members) {
 }
 
 Json trainingJson(const plan::Training &training) {
-  return {{"micro_batch", training.micro_batch()},     {"micro_batches", training.micro_batches()},
-          {"global_batch", training.global_batch()},   {"schedule", training.schedule()},
-          {"recompute", training.recompute()},         {"optimizer", training.optimizer()},
-          {"learning_rate", training.learning_rate()}, {"lr_schedule", training.lr_schedule()},
-          {"warmup_steps", training.warmup_steps()},   {"total_steps", training.total_steps()},
-          {"clip_norm", training.clip_norm()},         {"dropout", training.dropout()},
-          {"loss_seed", training.loss_seed()}};
+  return {{"micro_batch", training.micro_batch()},   {"micro_batches", training.micro_batches()},
+          {"global_batch", training.global_batch()}, {"schedule", training.schedule()},
+          {"recompute", training.recompute()},       {"optimizer", training.optimizer()},
+          {"precision", training.precision()},       {"learning_rate", training.learning_rate()},
+          {"lr_schedule", training.lr_schedule()},   {"warmup_steps", training.warmup_steps()},
+          {"total_steps", training.total_steps()},   {"clip_norm", training.clip_norm()},
+          {"dropout", training.dropout()},           {"loss_seed", training.loss_seed()}};
 }
 
 Json memoryJson(const MemoryUse &memory) {

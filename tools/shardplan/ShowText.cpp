@@ -75,6 +75,8 @@ private:
     line("batch      {} samples a step: {} micro-batches of {} on each of {} replicas", training.global_batch(),
          training.micro_batches(), training.micro_batch(), mesh.axisSize("dp"));
     line("schedule   {}, recompute {}", training.schedule(), training.recompute());
+    if (!training.precision().empty())
+      line("precision  {}", training.precision());
     line("optimizer  {}, learning rate {:g} {}{}{}", training.optimizer(), training.learning_rate(),
          training.lr_schedule(),
          training.warmup_steps() ? fmt::format(", warm-up {} steps", training.warmup_steps()) : "",

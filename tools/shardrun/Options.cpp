@@ -69,6 +69,10 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
   app.add_flag("--quiet", options.quiet, "Print errors only")->group("Output");
 
   app.add_flag("--poison", options.poison, "Fill memory that nobody may read with signalling NaN")->group("Debugging");
+  app.add_flag("--check-nan", options.checkNan,
+               "End at a step whose loss or gradient is not finite, naming the first instruction that wrote a NaN or "
+               "infinity; an overflow that the loss scale of fp16 handles is none")
+      ->group("Debugging");
 }
 
 /// Splits NAME=FILE; false if there is no '='.

@@ -28,6 +28,7 @@ struct Options {
   bool quiet = false;
   // Debugging
   bool poison = false;
+  bool checkNan = false;
 };
 
 /// Reads the command line. Without a value the program is to end with `exitCode`: help has been asked for and printed,

@@ -99,6 +99,7 @@ private:
     chosen.threadsPerRank = options.threadsPerRank;
     chosen.shuffles = !options.noShuffle;
     chosen.poisons = options.poison;
+    chosen.checksFinite = options.checkNan;
     if (options.learningRate)
       chosen.learningRate = *options.learningRate;
     return obtain(trainer, shardrtCreateTrainer, plan.get(), data.get(), &chosen);
@@ -123,6 +124,8 @@ private:
     for (int64_t rank = 0; rank < info.ranks; ++rank)
       fmt::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
                  shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
+    if (*shardrtGetTrainerRemarks(trainer.get()))
+      fmt::print("{}\n", shardrtGetTrainerRemarks(trainer.get()));
     if (*shardrtGetDataRemarks(data.get()))
       fmt::print("{}\n", shardrtGetDataRemarks(data.get()));
     fmt::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
@@ -170,6 +173,7 @@ private:
     metrics.stepMilliseconds = seconds * 1e3;
     metrics.lossWeight = step.lossWeight;
     metrics.skipped = step.skipped != 0;
+    metrics.lossScale = step.lossScale;
     return metrics;
   }
 

@@ -93,6 +93,21 @@ void roundToF32(Tensor &tensor) {
     element = static_cast<float>(element);
 }
 
+/// 16-bit floats are always rounded: mixed precision is about nothing else.
+void roundToLow(Tensor &tensor) {
+  Type type = tensor.type.getElementType();
+  if (!isLowPrecision(type))
+    return;
+  const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+  for (double &element : tensor.floats) {
+    APFloat value(element);
+    bool losesInfo;
+    value.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    element = value.convertToDouble();
+  }
+}
+
 class Machine {
 public:
   Machine(dist::MeshAttr mesh, const ControlValues &control, EvaluateOptions options)
@@ -140,6 +155,7 @@ LogicalResult Machine::addRank(func::FuncOp function, Tensors arguments) {
 void Machine::setResult(Rank &rank, Value value, Tensor tensor) {
   if (options.roundToF32)
     roundToF32(tensor);
+  roundToLow(tensor);
   rank.values[value] = std::move(tensor);
 }
 

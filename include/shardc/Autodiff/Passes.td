@@ -3,13 +3,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerPrecisionPass : Pass<"autodiff-lower-precision", "::mlir::ModuleOp"> {
+  let summary = "Puts the casts of mixed precision into @forward";
+  let description = [{
+    Does nothing unless `precision` of `nn.training` is bf16 or fp16 (the low type; docs/precision.md). Rounds to the low
+    type, where they are defined and for all uses, activations (f32 values of rank 1 and more that depend on an input) that
+    - a product or a norm reads, directly or through views,
+    - a norm, a softmax or a gather makes,
+    - are sums of two activations and used more than once (the residual stream),
+    and lets products and views of such values compute in the low type. Parameters are cast where a product reads them, views
+    being taken of the cast. All other arithmetic stays f32:
+
+        %h = nn.norm layer, %x …                     %h = nn.norm layer, %x …
+        %y = nn.dot_general %h, %w …              ⇒ %l = nn.convert %h : tensor<…xf32> -> tensor<…xbf16>
+        %z = nn.add %y, %b : tensor<…xf32>           %c = nn.convert %w : tensor<…xf32> -> tensor<…xbf16>
+                                                     %p = nn.dot_general %l, %c … -> tensor<…xbf16>
+                                                     %y = nn.convert %p : tensor<…xbf16> -> tensor<…xf32>
+                                                     %z = nn.add %y, %b : tensor<…xf32>
+
+    Errors: an unknown precision, or fp16 without the settings of the loss scale in `nn.training`.
+  }];
+  let dependentDialects = ["::shardc::nn::NNDialect"];
+}
+
+def WidenGradientsPass : Pass<"autodiff-widen-gradients", "::mlir::ModuleOp"> {
+  let summary = "Lets products that are gradients of parameters keep the f32 that they summed";
+  let description = [{
+    A gradient of @accumulate that is a cast of products of low operands, of views or sums of them, used nowhere else,
+    loses the cast; the products' results become f32, so that nothing is rounded before gradients are added up:
+
+        %p = nn.dot_general %x, %g … -> tensor<64x64xbf16>
+        %d = nn.convert %p : tensor<64x64xbf16> -> tensor<64x64xf32>
+        return …, %d {nn.gradient = "w"}
+      ⇒ %d = nn.dot_general %x, %g … : (tensor<…xbf16>, tensor<…xbf16>) -> tensor<64x64xf32>
+  }];
+}
+
 def BuildGradientsPass : Pass<"autodiff-build-gradients", "::mlir::ModuleOp"> {
   let summary = "Turns @forward into @accumulate: the gradients of the loss by reverse mode";
   let description = [{
     The sum S of the losses is differentiated by every trainable parameter, in one walk from the end to the beginning.
-    Its cotangent is 1/W0, with W0 the power of two nearest the number of labels of a step (halfway: the larger one),
-    kept as `loss_seed` of `nn.training`; without labels samples are counted. The weight W is a constant to the
-    derivative.
+    Its cotangent is 1/W0 (with precision fp16 times `nn.control loss_scale`), with W0 the power of two nearest the
+    number of labels of a step (halfway: the larger one), kept as `loss_seed` of `nn.training`; without labels
+    samples are counted. The weight W is a constant to the derivative.
 
         func.func @forward(%x {nn.input = "x"}, %w {nn.parameter = {name = "w", trainable = true, …}})
             -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"})
@@ -38,6 +74,10 @@ def BuildUpdatePass : Pass<"autodiff-build-update", "::mlir::ModuleOp"> {
 
         func.func @update(parameters…, gradients…, states…, %scale: tensor<f32>, %skip: tensor<i1>)
             -> (parameters…, states…)
+
+    With precision fp16 the f32 scalars `next_loss_scale` and `good_steps` are states, too, and %overflow:
+    tensor<i1> {nn.scalar = "overflow"} the last argument: where it is true the scale shrinks, where a step is taken it
+    counts as a good one, and after enough of them the scale grows.
 
     Errors: an optimizer or a setting that `nn.training` lacks or that is unknown.
   }];

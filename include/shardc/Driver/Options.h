@@ -48,11 +48,20 @@ struct Options {
   double momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   std::optional<double> weightDecay; // default: 0.01 for AdamW, 0 for SGD
 
+  // Precision; docs/precision.md.
+  std::string precision = "fp32";
+  std::optional<double> lossScaleInit, lossScaleGrowthFactor, lossScaleBackoffFactor; // of fp16 only
+  std::optional<int64_t> lossScaleGrowthInterval;
+
   // Target.
   std::string targetCpu; // empty: this machine's
 
   int64_t getGlobalBatch() const { return globalBatch.value_or(microBatch * dp * pp); }
   int64_t getMicroBatches() const { return getGlobalBatch() / (microBatch * dp); }
+  double getLossScaleInit() const { return lossScaleInit.value_or(65536); }
+  int64_t getLossScaleGrowthInterval() const { return lossScaleGrowthInterval.value_or(2000); }
+  double getLossScaleGrowthFactor() const { return lossScaleGrowthFactor.value_or(2); }
+  double getLossScaleBackoffFactor() const { return lossScaleBackoffFactor.value_or(0.5); }
   double getWeightDecay() const { return weightDecay.value_or(optimizer == "adamw" ? 0.01 : 0.0); }
 };
 

@@ -51,7 +51,8 @@ SmallVector<bool> getSharing(exec::KernelDefOp def) {
 }
 
 bool isElementType(Type type) {
-  return type.isF32() || type.isF64() || type.isInteger(64) || type.isInteger(32) || type.isInteger(1);
+  return type.isF32() || type.isF64() || nn::isLowPrecision(type) || type.isInteger(64) || type.isInteger(32) ||
+         type.isInteger(1);
 }
 
 /// Each operand type is a strided memref of the body's shape and element type.
@@ -76,7 +77,7 @@ LogicalResult verifyOperands(exec::KernelDefOp def) {
       return def.emitOpError("operand type ") << memref << " does not match " << tensor;
     if (!isElementType(tensor.getElementType()))
       return def.emitOpError("has an operand of element type ")
-             << tensor.getElementType() << ", expected f32, f64, i64, i32 or i1";
+             << tensor.getElementType() << ", expected f32, f64, bf16, f16, i64, i32 or i1";
   }
   return success();
 }

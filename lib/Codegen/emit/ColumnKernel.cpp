@@ -172,9 +172,11 @@ LogicalResult ColumnBuilder::buildReductions(Values &values) {
     return failure();
   SmallVector<Value> totals(loop.getRegionIterArgs());
   scf::YieldOp::create(builder, loc, combine(totals, *block));
+  builder.setInsertionPointAfter(loop);
   for (auto [index, reduction] : llvm::enumerate(reductions))
     for (size_t vector = 0; vector < vectors.size(); ++vector)
-      values[reduction].push_back(loop.getResult(index * vectors.size() + vector));
+      values[reduction].push_back(
+          roundResult(kernel, graph.nodes[reduction], loop.getResult(index * vectors.size() + vector)));
   return success();
 }
 
@@ -189,8 +191,8 @@ LogicalResult ColumnBuilder::buildBlock(ArrayRef<ColumnVector> blockVectors) {
     return failure();
   for (auto [index, write] : llvm::enumerate(graph.writes))
     for (size_t vector = 0; vector < vectors.size(); ++vector)
-      storeVector(builder, loc, getLanes(values, write.node, vector), kernel.pointers[write.operand],
-                  addresses[vector][graph.nodes.size() + index], vectors[vector].mask);
+      storeVector(builder, loc, graph.nodes[write.node].getElementType(), getLanes(values, write.node, vector),
+                  kernel.pointers[write.operand], addresses[vector][graph.nodes.size() + index], vectors[vector].mask);
   return success();
 }
 

@@ -53,7 +53,7 @@ std::pair<Value, Value> loadIndex(Kernel &kernel, Value indices, ArrayRef<Value>
 }
 
 Value buildZeroVector(Kernel &kernel, Type elementType) {
-  auto type = VectorType::get({kLanes}, elementType);
+  auto type = VectorType::get({kLanes}, getRegisterType(elementType));
   return arith::ConstantOp::create(kernel.builder, kernel.loc, kernel.builder.getZeroAttr(type));
 }
 
@@ -90,11 +90,11 @@ void buildGatherItem(Kernel &kernel, nn::GatherOp gather, Value item) {
   builder.setInsertionPointToStart(branch.thenBlock());
   buildWalk(builder, loc, slice, {from, to}, [&](ArrayRef<Address> addresses, Value mask) {
     Value value = loadVector(builder, loc, element, operand.pointer, addresses[0], mask);
-    storeVector(builder, loc, value, result.pointer, addresses[1], mask);
+    storeVector(builder, loc, element, value, result.pointer, addresses[1], mask);
   });
   builder.setInsertionPointToStart(branch.elseBlock());
   buildWalk(builder, loc, slice, {from, to}, [&](ArrayRef<Address> addresses, Value mask) {
-    storeVector(builder, loc, buildZeroVector(kernel, element), result.pointer, addresses[1], mask);
+    storeVector(builder, loc, element, buildZeroVector(kernel, element), result.pointer, addresses[1], mask);
   });
 }
 
@@ -126,7 +126,8 @@ LogicalResult buildScatterBlock(Kernel &kernel, nn::ScatterAddOp scatter, const 
     OpBuilder::InsertionGuard guard(builder);
     Value offset = scaleI64(builder, loc, openLoop(numRows), result.strides[0]);
     for (auto [vector, column] : llvm::enumerate(vectors))
-      storeVector(builder, loc, buildZeroVector(kernel, element), result.pointer, at(vector, 1, offset), column.mask);
+      storeVector(builder, loc, element, buildZeroVector(kernel, element), result.pointer, at(vector, 1, offset),
+                  column.mask);
   }
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Value> position = delinearise(builder, loc, openLoop(getProduct(indexShape)), indexShape);
@@ -138,7 +139,7 @@ LogicalResult buildScatterBlock(Kernel &kernel, nn::ScatterAddOp scatter, const 
   for (auto [vector, column] : llvm::enumerate(vectors)) {
     Value sum = loadVector(builder, loc, element, result.pointer, at(vector, 1, to), column.mask);
     Value update = loadVector(builder, loc, element, updates.pointer, at(vector, 0, from), column.mask);
-    storeVector(builder, loc, buildSum(kernel, sum, update), result.pointer, at(vector, 1, to), column.mask);
+    storeVector(builder, loc, element, buildSum(kernel, sum, update), result.pointer, at(vector, 1, to), column.mask);
   }
   return success();
 }
@@ -166,6 +167,9 @@ LogicalResult shardc::codegen::buildScatterAddKernel(Kernel &kernel) {
     return failure();
   if (scatter.getAxis() != 0)
     return scatter.emitOpError("has axis ") << scatter.getAxis() << ", expected 0 in a kernel";
+  if (nn::isLowPrecision(getElementType(scatter.getResult())))
+    return scatter.emitOpError("cannot sum up in element type ")
+           << getElementType(scatter.getResult()) << ", expected f32 [kernel-type]";
   View updates = getRead(kernel, scatter.getUpdates()), result = getWrite(kernel);
   size_t numIndexDims = getShape(scatter.getIndices()).size();
   StridedSpace slice;
@@ -203,7 +207,7 @@ LogicalResult shardc::codegen::buildLocalSliceKernel(Kernel &kernel) {
   Type element = getElementType(slice.getInput());
   buildWalk(builder, loc, space, {from, Value()}, [&](ArrayRef<Address> addresses, Value mask) {
     Value value = loadVector(builder, loc, element, input.pointer, addresses[0], mask);
-    storeVector(builder, loc, value, result.pointer, addresses[1], mask);
+    storeVector(builder, loc, element, value, result.pointer, addresses[1], mask);
   });
   return success();
 }

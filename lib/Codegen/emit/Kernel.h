@@ -27,6 +27,9 @@ struct Kernel {
 mlir::Value buildNode(Kernel &kernel, const KernelNode &node, mlir::ValueRange operands, const Address &address,
                       bool isVector, mlir::Value mask);
 
+/// `value` in the type of the node: rounded where that is a 16-bit float. What only moves or chooses values is not.
+mlir::Value roundResult(Kernel &kernel, const KernelNode &node, mlir::Value value);
+
 /// Uniform numbers for element numbers `position` (i64, scalar or vector): the first word of Philox4x32-10.
 mlir::Value buildUniform(Kernel &kernel, mlir::Value position, int64_t id, mlir::Type elementType);
 
@@ -36,7 +39,8 @@ mlir::Value loadControlField(Kernel &kernel, nn::ControlField field);
 /// The coordinate of the rank along an axis of the module's mesh; null, with an error at `op`, where it has none.
 mlir::Value loadCoordinate(Kernel &kernel, mlir::Operation *op, llvm::StringRef axis);
 
-/// The neutral element of a reduction, a scalar or (`isVector`) in all lanes; null, with an error, where there is none.
+/// The neutral element of a reduction in its register type, a scalar or (`isVector`) in all lanes; null, with an error,
+/// where there is none.
 mlir::Value buildNeutral(Kernel &kernel, nn::ReduceOp reduce, bool isVector);
 
 /// Combines the 16 lanes: (l, l+8), (l, l+4), (l, l+2), (l, l+1).

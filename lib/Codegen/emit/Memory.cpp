@@ -3,17 +3,21 @@
 #include "Memory.h"
 
 #include "KernelGraph.h"
+#include "Rounding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace shardc;
 using namespace shardc::codegen;
 
 namespace {
 
 Type getMemoryType(OpBuilder &builder, Type elementType) {
+  if (nn::isLowPrecision(elementType))
+    return builder.getI16Type();
   return elementType.isInteger(1) ? builder.getI8Type() : elementType;
 }
 
@@ -37,16 +41,20 @@ Value buildLanePointers(OpBuilder &builder, Location loc, Type memoryType, Value
   return LLVM::GEPOp::create(builder, loc, pointers, memoryType, pointer, ArrayRef<LLVM::GEPArg>{position});
 }
 
-/// Bytes to truth values.
+/// Bytes to truth values, halves to f32.
 Value decode(OpBuilder &builder, Location loc, Type elementType, Value loaded) {
+  if (nn::isLowPrecision(elementType))
+    return widenHalf(builder, loc, elementType, loaded);
   if (!elementType.isInteger(1))
     return loaded;
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(loaded.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, loaded, zero);
 }
 
-/// Truth values to bytes.
-Value encode(OpBuilder &builder, Location loc, Value value) {
+/// Truth values to bytes, f32 to halves.
+Value encode(OpBuilder &builder, Location loc, Type elementType, Value value) {
+  if (nn::isLowPrecision(elementType))
+    return narrowToHalf(builder, loc, elementType, value);
   if (!getElementTypeOrSelf(value.getType()).isInteger(1))
     return value;
   Type bytes = builder.getI8Type();
@@ -115,6 +123,10 @@ Value shardc::codegen::buildPosition(OpBuilder &builder, Location loc, const Add
   return position ? position : buildZeros(builder, loc, type);
 }
 
+Type shardc::codegen::getRegisterType(Type elementType) {
+  return nn::isLowPrecision(elementType) ? Type(Float32Type::get(elementType.getContext())) : elementType;
+}
+
 Value shardc::codegen::loadScalar(OpBuilder &builder, Location loc, Type elementType, Value pointer, Value offset) {
   Type memoryType = getMemoryType(builder, elementType);
   Value element = buildElementPointer(builder, loc, memoryType, pointer, offset);
@@ -143,14 +155,15 @@ Value shardc::codegen::loadVector(OpBuilder &builder, Location loc, Type element
   return decode(builder, loc, elementType, loaded);
 }
 
-void shardc::codegen::storeScalar(OpBuilder &builder, Location loc, Value value, Value pointer, Value offset) {
-  Value encoded = encode(builder, loc, value);
+void shardc::codegen::storeScalar(OpBuilder &builder, Location loc, Type elementType, Value value, Value pointer,
+                                  Value offset) {
+  Value encoded = encode(builder, loc, elementType, value);
   LLVM::StoreOp::create(builder, loc, encoded, buildElementPointer(builder, loc, encoded.getType(), pointer, offset));
 }
 
-void shardc::codegen::storeVector(OpBuilder &builder, Location loc, Value value, Value pointer, const Address &address,
-                                  Value mask) {
-  Value encoded = encode(builder, loc, value);
+void shardc::codegen::storeVector(OpBuilder &builder, Location loc, Type elementType, Value value, Value pointer,
+                                  const Address &address, Value mask) {
+  Value encoded = encode(builder, loc, elementType, value);
   Type memoryType = getElementTypeOrSelf(encoded.getType());
   unsigned alignment = getAlignment(memoryType);
   if (address.laneOffsets || address.laneStride != 1) {

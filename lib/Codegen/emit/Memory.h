@@ -1,7 +1,8 @@
 //===-- Memory.h - loads and stores of scalars and of vectors of 16 lanes -----------------------------------------===//
 //
-// Truth values (i1) are bytes in memory. A mask is a vector of 16 i1; a null mask stands for all lanes. Lanes that are
-// masked out are neither read nor written, and hold zero after a load.
+// Truth values (i1) are bytes in memory. 16-bit floats are f32 in registers, holding the number that they stand for:
+// loads widen, stores take values that are rounded already (Rounding.h) and drop zeros. A mask is a vector of 16 i1; a
+// null mask stands for all lanes. Lanes that are masked out are neither read nor written, and hold zero after a load.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_CODEGEN_EMIT_MEMORY_H
@@ -35,14 +36,17 @@ mlir::Value broadcastLanes(mlir::OpBuilder &builder, mlir::Location loc, mlir::V
 /// (i64).
 mlir::Value buildPosition(mlir::OpBuilder &builder, mlir::Location loc, const Address &address, bool isVector);
 
+/// The type of an element in a register: f32 for 16-bit floats, others as they are.
+mlir::Type getRegisterType(mlir::Type elementType);
+
 mlir::Value loadScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,
                        mlir::Value offset);
 mlir::Value loadVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,
                        const Address &address, mlir::Value mask);
-void storeScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value pointer,
-                 mlir::Value offset);
-void storeVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value pointer,
-                 const Address &address, mlir::Value mask);
+void storeScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
+                 mlir::Value pointer, mlir::Value offset);
+void storeVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
+                 mlir::Value pointer, const Address &address, mlir::Value mask);
 
 } // namespace shardc::codegen
 

@@ -1,6 +1,7 @@
 //===-- Nodes.cpp - code for one node of a kernel at one position -------------------------------------------------===//
 
 #include "Kernel.h"
+#include "Rounding.h"
 
 #include "dialects/nn/fusion/Scalar.h"
 #include "shardrt/control.h"
@@ -68,7 +69,41 @@ Value loadElement(Kernel &kernel, Type elementType, Value pointer, const Address
   return loadScalar(kernel.builder, kernel.loc, elementType, pointer, address.base);
 }
 
+/// A splat of 16-bit floats in f32.
+Value buildWideSplat(Kernel &kernel, nn::ConstantOp constant) {
+  APFloat number = cast<DenseFPElementsAttr>(constant.getValue()).getSplatValue<APFloat>();
+  bool losesInfo;
+  number.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &losesInfo);
+  FloatAttr attribute = FloatAttr::get(kernel.builder.getF32Type(), number);
+  return nn::buildConstant(kernel.builder, kernel.loc, attribute.getType(), attribute);
+}
+
+/// A conversion to a 16-bit float goes through f32; f64 is rounded twice, which no cast of mixed precision asks for.
+Value buildConversion(Kernel &kernel, nn::ConvertOp convert, Value input) {
+  Type element = getElementTypeOrSelf(convert.getType());
+  if (!nn::isLowPrecision(element))
+    return convert.buildScalar(kernel.builder, kernel.loc, input);
+  Type from = getElementTypeOrSelf(input.getType()), f32 = kernel.builder.getF32Type();
+  Type type = nn::withElementType(input.getType(), f32);
+  if (from.isF32())
+    return input;
+  if (from.isF64())
+    return arith::TruncFOp::create(kernel.builder, kernel.loc, type, input);
+  if (from.isInteger(1))
+    return arith::UIToFPOp::create(kernel.builder, kernel.loc, type, input);
+  return arith::SIToFPOp::create(kernel.builder, kernel.loc, type, input);
+}
+
 } // namespace
+
+Value shardc::codegen::roundResult(Kernel &kernel, const KernelNode &node, Value value) {
+  Type element = node.getElementType();
+  bool isExact = isa_and_present<nn::BroadcastInDimOp, nn::ConstantOp, nn::SelectOp, nn::NegOp, nn::MaxOp, nn::MinOp>(
+      node.getOp());
+  if (!value || isExact || !nn::isLowPrecision(element))
+    return value;
+  return roundToHalf(kernel.builder, kernel.loc, element, value);
+}
 
 Value shardc::codegen::loadControlField(Kernel &kernel, nn::ControlField field) {
   Type i64 = kernel.builder.getI64Type(), f32 = kernel.builder.getF32Type();
@@ -107,11 +142,20 @@ Value shardc::codegen::buildNode(Kernel &kernel, const KernelNode &node, ValueRa
   if (auto random = dyn_cast<nn::RngUniformOp>(op)) {
     Value position = buildPosition(kernel.builder, kernel.loc, address, isVector);
     position = arith::AddIOp::create(kernel.builder, kernel.loc, position, operands[0]);
-    return buildUniform(kernel, position, random.getId(), element);
+    return roundResult(kernel, node, buildUniform(kernel, position, random.getId(), getRegisterType(element)));
   }
   if (auto index = dyn_cast<dist::AxisIndexOp>(op))
     return loadCoordinate(kernel, op, index.getAxis());
 
+  if (auto convert = dyn_cast<nn::ConvertOp>(op))
+    return roundResult(kernel, node, buildConversion(kernel, convert, operands[0]));
+  if (isa<nn::IotaOp>(op) && nn::isLowPrecision(element)) {
+    Value position = buildPosition(kernel.builder, kernel.loc, address, isVector);
+    Type f32 = nn::withElementType(position.getType(), getRegisterType(element));
+    return roundResult(kernel, node, arith::SIToFPOp::create(kernel.builder, kernel.loc, f32, position));
+  }
+  if (auto constant = dyn_cast<nn::ConstantOp>(op); constant && !node.isAccess && nn::isLowPrecision(element))
+    return buildWideSplat(kernel, constant);
   SmallVector<Value> scalars(operands);
   if (auto control = dyn_cast<nn::ControlOp>(op))
     scalars.push_back(loadControlField(kernel, control.getField()));
@@ -123,7 +167,8 @@ Value shardc::codegen::buildNode(Kernel &kernel, const KernelNode &node, ValueRa
       return {};
     scalars.push_back(loadElement(kernel, element, pointer, address, isVector, mask));
   }
-  Value result = cast<nn::FusibleOpInterface>(op).buildScalar(kernel.builder, kernel.loc, scalars);
+  Value result =
+      roundResult(kernel, node, cast<nn::FusibleOpInterface>(op).buildScalar(kernel.builder, kernel.loc, scalars));
   if (!result)
     op->emitOpError("cannot be computed in a kernel for element type ")
         << getElementTypeOrSelf(op->getNumOperands() ? op->getOperand(0).getType() : op->getResult(0).getType())
@@ -134,7 +179,7 @@ Value shardc::codegen::buildNode(Kernel &kernel, const KernelNode &node, ValueRa
 //===-- Reductions ------------------------------------------------------------------------------------------------===//
 
 Value shardc::codegen::buildNeutral(Kernel &kernel, nn::ReduceOp reduce, bool isVector) {
-  Type element = cast<RankedTensorType>(reduce.getType()).getElementType();
+  Type element = getRegisterType(cast<RankedTensorType>(reduce.getType()).getElementType());
   Type type = isVector ? VectorType::get({kLanes}, element) : element;
   double infinity = std::numeric_limits<double>::infinity();
   bool isBool = element.isInteger(1), isFloat = isa<FloatType>(element);

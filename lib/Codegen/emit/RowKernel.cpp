@@ -247,10 +247,12 @@ void RowBuilder::store(const Write &write, Value value, Value offset, bool isVec
     builder.setInsertionPointToStart(branch.thenBlock());
   }
   Value pointer = kernel.pointers[write.operand];
+  Type element = graph.nodes[write.node].getElementType();
   if (isVector)
-    storeVector(builder, loc, broadcastLanes(builder, loc, value), pointer, {offset, write.strides.back(), {}}, mask);
+    storeVector(builder, loc, element, broadcastLanes(builder, loc, value), pointer, {offset, write.strides.back(), {}},
+                mask);
   else
-    storeScalar(builder, loc, value, pointer, offset);
+    storeScalar(builder, loc, element, value, pointer, offset);
 }
 
 LogicalResult RowBuilder::buildWrites(State &state, unsigned pass, unsigned scope, Value mask) {
@@ -357,9 +359,9 @@ LogicalResult RowBuilder::buildPass(State &state, unsigned pass) {
     return failure();
   for (auto [accumulator, reduction] : llvm::zip(accumulators, reductions)) {
     auto reduce = cast<nn::ReduceOp>(graph.nodes[reduction].getOp());
-    state.values[reduction] = buildLaneTree(builder, loc, accumulator, [&](Value low, Value high) {
-      return reduce.buildScalar(builder, loc, {low, high});
-    });
+    Value result = buildLaneTree(builder, loc, accumulator,
+                                 [&](Value low, Value high) { return reduce.buildScalar(builder, loc, {low, high}); });
+    state.values[reduction] = roundResult(kernel, graph.nodes[reduction], result);
   }
   return success();
 }

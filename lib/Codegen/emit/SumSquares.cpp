@@ -89,7 +89,7 @@ void SumSquaresBuilder::build() {
     return arith::AddFOp::create(builder, loc, low, high);
   });
   Value offset = scaleI64(builder, loc, loop.getInductionVar(), getOperandStrides(kernel.def, 1)[0]);
-  storeScalar(builder, loc, sum, kernel.pointers[1], offset);
+  storeScalar(builder, loc, builder.getF64Type(), sum, kernel.pointers[1], offset);
 }
 
 } // namespace

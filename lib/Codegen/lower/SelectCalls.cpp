@@ -50,8 +50,9 @@ void sortContracted(nn::DotGeneralOp dot, SmallVectorImpl<int64_t> &lhs, SmallVe
 
 LogicalResult selectProduct(nn::DotGeneralOp dot) {
   auto type = cast<RankedTensorType>(dot.getType());
-  if (!type.getElementType().isF32())
-    return dot.emitError("products need element type f32, got ") << type.getElementType() << " [kernel-type]";
+  Type factors = getTensorType(dot.getLhs()).getElementType();
+  if (!factors.isF32() && !nn::isLowPrecision(factors))
+    return dot.emitError("products need element type f32, bf16 or f16, got ") << factors << " [kernel-type]";
   OpBuilder builder(dot);
   TensorBuilder b(builder, dot.getLoc());
   Operation *before = dot->getPrevNode();

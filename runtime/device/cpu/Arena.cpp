@@ -1,5 +1,7 @@
 #include "runtime/device/cpu/Arena.h"
 
+#include "runtime/base/Float16.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +64,11 @@ void fill(plan::ElementType type, void *memory, int64_t bytes, double value) {
   case plan::I8:
   case plan::U8:
     return fillWith<uint8_t>(memory, bytes, static_cast<uint8_t>(static_cast<int64_t>(value)));
-  default: // 16-bit floats have no states that are not zero
+  case plan::BF16:
+    return fillWith<uint16_t>(memory, bytes, BFloat16(static_cast<float>(value)).bits);
+  case plan::F16:
+    return fillWith<uint16_t>(memory, bytes, Float16(static_cast<float>(value)).bits);
+  default:
     std::memset(memory, 0, bytes);
   }
 }

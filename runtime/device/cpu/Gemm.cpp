@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/GemmLayout.h"
 #include "runtime/device/cpu/StridedCopy.h"
+#include "runtime/device/cpu/WidenedGemm.h"
 #include "runtime/format/Query.h"
 
 #include <fmt/format.h>
@@ -79,10 +80,15 @@ struct Packing {
 
 constexpr int64_t kAlignment = 64;
 
+dnnl::memory::data_type libraryType(plan::ElementType type) {
+  return type == plan::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
+
 class DnnlGemm final : public Gemm {
 public:
   DnnlGemm(GemmLayout layout, const GemmSpec &spec, const dnnl::engine &engine, dnnl::stream &stream)
-      : layout(std::move(layout)), hasBias(spec.hasBias), accumulate(spec.accumulate), stream(stream) {
+      : layout(std::move(layout)), hasBias(spec.hasBias), accumulate(spec.accumulate), factorType(spec.type),
+        resultType(spec.widens ? plan::F32 : spec.type), stream(stream) {
     pack(spec);
     createPrimitive(engine);
     createMemory(engine);
@@ -107,9 +113,10 @@ public:
     if (biasMemory)
       biasMemory.set_data_handle(const_cast<void *>(bias));
     scratchMemory.set_data_handle(memory + scratchOffset);
+    int64_t factorBytes = elementBytes(factorType), resultBytes = elementBytes(resultType);
     for (const auto &[atA, atB, atC] : offsets)
-      execute(static_cast<const float *>(a) + atA, static_cast<const float *>(b) + atB,
-              static_cast<float *>(result) + atC);
+      execute(static_cast<const char *>(a) + atA * factorBytes, static_cast<const char *>(b) + atB * factorBytes,
+              static_cast<char *>(result) + atC * resultBytes);
     if (packedC)
       packedC->out.run(result, c);
   }
@@ -130,21 +137,22 @@ private:
 
   void pack(const GemmSpec &spec) {
     if (!isPlain(layout.a, layout.m, layout.k))
-      packedA = packMatrix(layout.a, &GemmBatchDim::a, layout.m, layout.k);
+      packedA = packMatrix(layout.a, &GemmBatchDim::a, layout.m, layout.k, factorType);
     if (!isPlain(layout.b, layout.k, layout.n))
-      packedB = packMatrix(layout.b, &GemmBatchDim::b, layout.k, layout.n);
+      packedB = packMatrix(layout.b, &GemmBatchDim::b, layout.k, layout.n, factorType);
     if (!isPlainResult(layout.c, layout.m, layout.n))
-      packedC = packMatrix(layout.c, &GemmBatchDim::c, layout.m, layout.n);
+      packedC = packMatrix(layout.c, &GemmBatchDim::c, layout.m, layout.n, resultType);
     if (spec.hasBias && spec.biasStride != 1 && layout.n != 1) {
       int64_t one = 1;
       packedBias.emplace();
-      packedBias->in = StridedCopy({&layout.n, 1}, {&spec.biasStride, 1}, {&one, 1}, sizeof(float));
-      packedBias->offset = reserve(layout.n * sizeof(float));
+      packedBias->in = StridedCopy({&layout.n, 1}, {&spec.biasStride, 1}, {&one, 1}, elementBytes(resultType));
+      packedBias->offset = reserve(layout.n * elementBytes(resultType));
     }
   }
 
   /// Plans a dense row-major copy of an operand in the workspace, and makes the layout describe that copy.
-  Packing packMatrix(GemmMatrix &matrix, int64_t GemmBatchDim::*stride, int64_t rows, int64_t columns) {
+  Packing packMatrix(GemmMatrix &matrix, int64_t GemmBatchDim::*stride, int64_t rows, int64_t columns,
+                     plan::ElementType type) {
     std::vector<int64_t> sizes, from, to;
     for (const GemmBatchDim &dim : layout.batch)
       if (dim.*stride != 0) {
@@ -163,15 +171,15 @@ private:
         dim.*stride = to[at++];
     matrix = {std::max<int64_t>(columns, 1), 1};
     Packing packing;
-    packing.in = StridedCopy(sizes, from, to, sizeof(float));
-    packing.out = StridedCopy(sizes, to, from, sizeof(float));
-    packing.offset = reserve(count * sizeof(float));
+    packing.in = StridedCopy(sizes, from, to, elementBytes(type));
+    packing.out = StridedCopy(sizes, to, from, elementBytes(type));
+    packing.offset = reserve(count * elementBytes(type));
     return packing;
   }
 
   /// Dimensions and strides of an operand with the innermost `inside` batch dimensions.
   dnnl::memory::desc describe(size_t inside, int64_t GemmBatchDim::*stride, const GemmMatrix &matrix, int64_t rows,
-                              int64_t columns) const {
+                              int64_t columns, plan::ElementType type) const {
     dnnl::memory::dims sizes, strides;
     for (size_t i = layout.batch.size() - inside; i < layout.batch.size(); ++i) {
       const GemmBatchDim &dim = layout.batch[i];
@@ -180,13 +188,13 @@ private:
     }
     sizes.insert(sizes.end(), {rows, columns});
     strides.insert(strides.end(), {matrix.rowStride, matrix.columnStride});
-    return dnnl::memory::desc(sizes, dnnl::memory::data_type::f32, strides);
+    return dnnl::memory::desc(sizes, libraryType(type), strides);
   }
 
   dnnl::matmul::primitive_desc describePrimitive(const dnnl::engine &engine, size_t inside) {
-    aDesc = describe(inside, &GemmBatchDim::a, layout.a, layout.m, layout.k);
-    bDesc = describe(inside, &GemmBatchDim::b, layout.b, layout.k, layout.n);
-    cDesc = describe(inside, &GemmBatchDim::c, layout.c, layout.m, layout.n);
+    aDesc = describe(inside, &GemmBatchDim::a, layout.a, layout.m, layout.k, factorType);
+    bDesc = describe(inside, &GemmBatchDim::b, layout.b, layout.k, layout.n, factorType);
+    cDesc = describe(inside, &GemmBatchDim::c, layout.c, layout.m, layout.n, resultType);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (accumulate) {
@@ -199,7 +207,7 @@ private:
     dnnl::memory::dims sizes(inside + 2, 1), strides(inside + 2, layout.n);
     sizes.back() = layout.n;
     strides.back() = 1;
-    biasDesc = dnnl::memory::desc(sizes, dnnl::memory::data_type::f32, strides);
+    biasDesc = dnnl::memory::desc(sizes, libraryType(resultType), strides);
     return dnnl::matmul::primitive_desc(dnnl::matmul::desc(aDesc, bDesc, biasDesc, cDesc), attributes, engine);
   }
 
@@ -235,9 +243,9 @@ private:
     }
   }
 
-  void execute(const float *a, const float *b, float *c) {
-    aMemory.set_data_handle(const_cast<float *>(a));
-    bMemory.set_data_handle(const_cast<float *>(b));
+  void execute(const char *a, const char *b, char *c) {
+    aMemory.set_data_handle(const_cast<char *>(a));
+    bMemory.set_data_handle(const_cast<char *>(b));
     cMemory.set_data_handle(c);
     // The C call, since the C++ one copies its arguments to the heap.
     dnnl_status_t status =
@@ -248,6 +256,7 @@ private:
 
   GemmLayout layout;
   bool hasBias, accumulate;
+  plan::ElementType factorType, resultType;
   dnnl::stream &stream;
   std::optional<Packing> packedA, packedB, packedC, packedBias;
   int64_t workspace = 0, scratchOffset = 0;
@@ -272,6 +281,12 @@ public:
 
 } // namespace
 
+bool hasArithmetic(plan::ElementType type) {
+  auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  constexpr auto bf16 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return type == plan::BF16 && (isa & bf16) == bf16;
+}
+
 GemmCache::GemmCache(int threads) {
   omp_set_num_threads(threads);
   library = std::make_unique<Library>();
@@ -286,14 +301,20 @@ static Result<std::unique_ptr<Gemm>> prepareGemm(const GemmSpec &spec, const dnn
     return std::unique_ptr<Gemm>(std::make_unique<EmptyGemm>());
   if (spec.type == plan::F64)
     return std::unique_ptr<Gemm>(std::make_unique<LoopGemm<double>>(std::move(layout), spec));
-  if (spec.type != plan::F32)
+  bool isLow = spec.type == plan::BF16 || spec.type == plan::F16;
+  if (!isLow && spec.type != plan::F32)
     return Status(StatusKind::Unsupported,
-                  fmt::format("products of type {}, expected f32 or f64", elementName(spec.type)));
+                  fmt::format("products of type {}, expected f32, f64, bf16 or f16", elementName(spec.type)));
+  auto prepareF32 = [&](const GemmSpec &inner) { return prepareGemm(inner, engine, stream); };
+  if (isLow && (!hasArithmetic(spec.type) || layout.k == 0))
+    return prepareWidenedGemm(spec, prepareF32);
   if (layout.k == 0)
     return std::unique_ptr<Gemm>(std::make_unique<LoopGemm<float>>(std::move(layout), spec));
   try {
     return std::unique_ptr<Gemm>(std::make_unique<DnnlGemm>(layout, spec, engine, stream));
   } catch (const dnnl::error &) {
+    if (isLow)
+      return prepareWidenedGemm(spec, prepareF32);
     return std::unique_ptr<Gemm>(std::make_unique<LoopGemm<float>>(std::move(layout), spec));
   }
 }

@@ -8,7 +8,8 @@
 // fast path refuses are packed into a workspace. So each product is one oneDNN primitive, run for each index of the
 // batch dimensions that could not be handed to it. The choice depends on shapes and strides only, never on data.
 //
-// Types other than f32 take a plain loop.
+// f32 runs on oneDNN, and bf16 where the CPU has arithmetic for it; elsewhere bf16, and f16 in any case, are widened
+// to f32 in the workspace. All of them sum in f32. f64 takes a plain loop.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_DEVICE_CPU_GEMM_H
@@ -36,9 +37,13 @@ struct GemmSpec {
   bool hasBias = false;
   int64_t biasStride = 1;
   bool accumulate = false;
-  plan::ElementType type = plan::F32;
+  plan::ElementType type = plan::F32; // of a and b; also of c and bias unless `widens`
+  bool widens = false;                // 16-bit a and b, f32 c and bias
   auto operator<=>(const GemmSpec &) const = default;
 };
+
+/// Whether products of a 16-bit float run on the CPU's own arithmetic for it, not widened to f32.
+bool hasArithmetic(plan::ElementType type);
 
 /// A prepared product. Belongs to one thread.
 class Gemm {

@@ -46,6 +46,8 @@ void StridedCopy::copy(const Dim *dim, const char *from, char *to) const {
     std::memcpy(to, from, runBytes);
     return;
   }
+  if (dim + 1 == end && runBytes == 2)
+    return copyElements<uint16_t>(dim->size, dim->from, dim->to, from, to);
   if (dim + 1 == end && runBytes == 4)
     return copyElements<uint32_t>(dim->size, dim->from, dim->to, from, to);
   if (dim + 1 == end && runBytes == 8)

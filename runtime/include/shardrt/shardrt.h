@@ -68,9 +68,10 @@ typedef struct shardrtTrainerOptions {
   uint64_t seed;
   int64_t steps; /* of the whole run, for learning-rate schedules that end with it */
   int32_t threadsPerRank;
-  int32_t shuffles;    /* 0: samples in file order */
-  int32_t poisons;     /* memory that nobody may read is filled with signalling NaN */
-  double learningRate; /* instead of the plan's; NaN: the plan's */
+  int32_t shuffles;     /* 0: samples in file order */
+  int32_t poisons;      /* memory that nobody may read is filled with signalling NaN */
+  double learningRate;  /* instead of the plan's; NaN: the plan's */
+  int32_t checksFinite; /* a step without finite loss or gradient is an error that names its first NaN or infinity */
 } shardrtTrainerOptions;
 
 /* Sets the defaults. */
@@ -85,6 +86,7 @@ typedef struct shardrtStepMetrics {
   double lossWeight;
   double gradientScale; /* of the gradient buffers, to the mean gradient */
   int32_t skipped;      /* the update was left out */
+  double lossScale;     /* that the step ran with */
 } shardrtStepMetrics;
 
 /* Allocates all memory, reads the weights, and starts a thread for each rank. */
@@ -95,6 +97,8 @@ shardrtError *shardrtRunStep(shardrtTrainer *trainer, shardrtStepMetrics *metric
 /* Bytes allocated for a rank's arena, and beside it for matrix products; -1 if there is no such rank. */
 int64_t shardrtGetArenaBytes(const shardrtTrainer *trainer, int64_t rank);
 int64_t shardrtGetWorkspaceBytes(const shardrtTrainer *trainer, int64_t rank);
+/* What to tell about how the plan runs on this machine, a line without a break, or empty; belongs to the trainer. */
+const char *shardrtGetTrainerRemarks(const shardrtTrainer *trainer);
 /* Steps of an epoch, and samples that are left over and dropped in each. */
 int64_t shardrtGetStepsPerEpoch(const shardrtTrainer *trainer);
 int64_t shardrtGetDroppedSamples(const shardrtTrainer *trainer);

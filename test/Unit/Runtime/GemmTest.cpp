@@ -1,6 +1,7 @@
 //===-- GemmTest.cpp - matrix products against plain loops --------------------------------------------------------===//
 
 #include "runtime/device/cpu/Gemm.h"
+#include "runtime/base/Float16.h"
 #include "runtime/device/cpu/Arena.h"
 #include "runtime/device/cpu/GemmLayout.h"
 
@@ -165,6 +166,65 @@ TEST(Gemm, AgreesWithPlainLoops) {
         check<double>(cache, makeSpec(test, accumulate, plan::F64), test.name);
       }
   }
+}
+
+namespace {
+
+/// A product of T with results of R: what plain loops of the same numbers give, rounded once.
+template <typename T, typename R>
+void checkLow(GemmCache &cache, GemmSpec spec, plan::ElementType type, double rounding, const char *name) {
+  SCOPED_TRACE(name);
+  spec.type = type;
+  spec.widens = !std::is_same_v<T, R>;
+  auto gemm = cache.get(spec);
+  ASSERT_TRUE(gemm.isOk()) << gemm.status().render();
+  auto workspace = Arena::allocate((*gemm)->workspaceBytes());
+  ASSERT_TRUE(workspace.isOk());
+  auto narrow = [](const std::vector<float> &values, auto example) {
+    std::vector<decltype(example)> narrowed;
+    for (float value : values)
+      narrowed.push_back(decltype(example)(value));
+    return narrowed;
+  };
+  auto a = narrow(randomValues<float>(extent(spec.a), 1), T()), b = narrow(randomValues<float>(extent(spec.b), 2), T());
+  auto c = narrow(randomValues<float>(extent(spec.c), 3), R());
+  auto bias = narrow(randomValues<float>((spec.c.sizes.back() - 1) * spec.biasStride + 1, 4), R());
+  std::vector<float> expected(c.begin(), c.end());
+  multiplyPlainly(spec, std::vector<float>(a.begin(), a.end()), std::vector<float>(b.begin(), b.end()), expected,
+                  std::vector<float>(bias.begin(), bias.end()));
+  (*gemm)->run(a.data(), b.data(), c.data(), spec.hasBias ? bias.data() : nullptr, workspace->data());
+  for (size_t i = 0; i < c.size(); ++i)
+    ASSERT_NEAR(static_cast<float>(c[i]), expected[i], 1e-5 + rounding * std::abs(expected[i]))
+        << "element " << i << ", " << (*gemm)->implementation();
+}
+
+} // namespace
+
+TEST(Gemm, SixteenBitFloatsSumInF32) {
+  for (int threads : {1, 2}) {
+    GemmCache cache(threads);
+    for (const Case &test : cases())
+      for (bool accumulate : {false, true}) {
+        GemmSpec spec = makeSpec(test, accumulate, plan::F32);
+        checkLow<BFloat16, BFloat16>(cache, spec, plan::BF16, 0x1p-8, test.name);
+        checkLow<BFloat16, float>(cache, spec, plan::BF16, 0, test.name);
+        checkLow<Float16, Float16>(cache, spec, plan::F16, 0x1p-11, test.name);
+        checkLow<Float16, float>(cache, spec, plan::F16, 0, test.name);
+      }
+    GemmSpec empty = makeSpec({"k = 0", dense({3, 0}), dense({0, 4}), dense({3, 4})}, false, plan::F32);
+    checkLow<BFloat16, float>(cache, empty, plan::BF16, 0, "k = 0");
+  }
+}
+
+TEST(Gemm, F16IsWidenedAndBf16WhereTheCpuHasNoArithmetic) {
+  GemmCache cache(1);
+  for (plan::ElementType type : {plan::BF16, plan::F16}) {
+    auto gemm = cache.get(makeSpec(cases()[0], false, type));
+    ASSERT_TRUE(gemm.isOk());
+    bool isWidened = (*gemm)->implementation().starts_with("widened");
+    EXPECT_EQ(isWidened, !hasArithmetic(type)) << (*gemm)->implementation();
+  }
+  EXPECT_FALSE(hasArithmetic(plan::F16));
 }
 
 TEST(Gemm, UsesTheFastPathOfTheLibrary) {

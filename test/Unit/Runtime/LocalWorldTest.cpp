@@ -1,12 +1,14 @@
 //===-- LocalWorldTest.cpp - the conformance of the local communicator --------------------------------------------===//
 
 #include "runtime/comm/local/LocalWorld.h"
+#include "runtime/base/Float16.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 #include <future>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -273,6 +275,63 @@ TEST(LocalWorld, DifferentCollectivesAreAnErrorOnOneRankAndEndTheOthers) {
   }
 }
 
+namespace {
+
+/// Reductions over `members` ranks of a 16-bit float: added in f32 in ascending order, rounded once.
+template <typename T> void checkLowReduction(plan::ElementType type, int64_t members) {
+  plan::Plan plan = makePlan({{"tp", members}});
+  addCommunicator(plan, {0});
+  LocalWorld world(plan);
+  int64_t count = 3000 * members;
+  std::vector<std::vector<T>> inputs, sums(members), parts(members), largest(members);
+  for (int64_t rank = 0; rank < members; ++rank) {
+    std::vector<T> &input = inputs.emplace_back();
+    for (float value : randomValues<float>(count, rank + 1))
+      input.push_back(T(value / 1e4f));
+    sums[rank].resize(count);
+    largest[rank].resize(count);
+    parts[rank].resize(count / members);
+  }
+  inputs[0][5] = T(std::numeric_limits<float>::infinity());
+  inputs[members - 1][6] = T(std::numeric_limits<float>::quiet_NaN());
+  world.beginStep();
+  expectAllOk(runRanks(world, [&](int64_t rank, Communicator &communicator) -> Status {
+    CollectiveCall call = makeCall<float>(plan::Collective::ALL_REDUCE, nullptr, nullptr, count);
+    call.type = type;
+    call.input = inputs[rank].data();
+    call.output = sums[rank].data();
+    SHARDRT_RETURN_IF_ERROR(communicator.collective(call));
+    call.reduction = plan::Collective::MAX;
+    call.output = largest[rank].data();
+    SHARDRT_RETURN_IF_ERROR(communicator.collective(call));
+    call.reduction = plan::Collective::SUM;
+    call.kind = plan::Collective::REDUCE_SCATTER;
+    call.output = parts[rank].data();
+    return communicator.collective(call);
+  }));
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = inputs[0][i], most = inputs[0][i];
+    for (int64_t rank = 1; rank < members; ++rank) {
+      sum += inputs[rank][i];
+      most = most > inputs[rank][i] || most != most ? most : static_cast<float>(inputs[rank][i]);
+    }
+    for (int64_t rank = 0; rank < members; ++rank) {
+      ASSERT_EQ(sums[rank][i].bits, T(sum).bits) << "element " << i;
+      ASSERT_EQ(largest[rank][i].bits, T(most).bits) << "element " << i;
+    }
+    ASSERT_EQ(parts[i / (count / members)][i % (count / members)].bits, T(sum).bits) << "element " << i;
+  }
+}
+
+} // namespace
+
+TEST(LocalWorld, SixteenBitFloatsAreReducedInF32AndRoundedOnce) {
+  for (int64_t members : {1, 2, 3, 4}) {
+    checkLowReduction<BFloat16>(plan::BF16, members);
+    checkLowReduction<Float16>(plan::F16, members);
+  }
+}
+
 TEST(LocalWorld, OverlapAndTypesThatCannotBeReducedAreErrors) {
   plan::Plan plan = makePlan({{"tp", 2}});
   addCommunicator(plan, {0});
@@ -286,7 +345,7 @@ TEST(LocalWorld, OverlapAndTypesThatCannotBeReducedAreErrors) {
   EXPECT_EQ(communicator.collective(makeCall(plan::Collective::ALL_TO_ALL, &values[0], &values[0], 5)).kind(),
             StatusKind::InvalidArgument);
   CollectiveCall call = makeCall(plan::Collective::ALL_REDUCE, &values[0], &values[0], 10);
-  call.type = plan::BF16;
+  call.type = plan::U8;
   EXPECT_EQ(communicator.collective(call).kind(), StatusKind::Unsupported);
 }
 

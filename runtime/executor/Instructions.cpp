@@ -221,7 +221,8 @@ template <typename T, typename... Args> Prepared make(Args &&...args) {
 Prepared prepareGemm(const PrepareContext &context, const plan::Gemm &call) {
   plan::ElementType factors = typeOf(context, call.a()), result = typeOf(context, call.c());
   bool widens = (factors == plan::BF16 || factors == plan::F16) && result == plan::F32;
-  if (typeOf(context, call.b()) != factors || (result != factors && !widens))
+  bool hasOtherBias = call.has_bias() && typeOf(context, call.bias()) != result;
+  if (typeOf(context, call.b()) != factors || (result != factors && !widens) || hasOtherBias)
     return Status(StatusKind::Unsupported, "operands of different element types");
   SHARDRT_ASSIGN(Gemm * gemm, context.gemms.get(GemmInstruction::specOf(context, call)));
   return make<GemmInstruction>(context, call, *gemm);

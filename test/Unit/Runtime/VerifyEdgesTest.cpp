@@ -188,6 +188,32 @@ TEST(VerifyEdges, TheNextStepIsOrderedToo) {
   EXPECT_EQ(verdict(plan), "");
 }
 
+TEST(VerifyEdges, ProductsHaveOneTypeOrSumSixteenBitFloatsInF32) {
+  // Which types a product may have: those of a, b and c.
+  auto getVerdict = [](plan::ElementType a, plan::ElementType b, plan::ElementType c) {
+    plan::Plan plan = makeSyntheticPlan({.pp = 1});
+    plan::Program &program = *plan.mutable_programs(0);
+    for (plan::Block &block : *program.mutable_blocks())
+      for (plan::Instruction &instruction : *block.mutable_instructions()) {
+        if (!instruction.has_gemm())
+          continue;
+        const plan::Gemm &gemm = instruction.gemm();
+        for (auto [operand, type] : {std::pair(&gemm.a(), a), std::pair(&gemm.b(), b), std::pair(&gemm.c(), c)})
+          program.mutable_buffers(operand->buffer())->set_type(type);
+        return verdict(plan);
+      }
+    return std::string("the plan has no product");
+  };
+  auto areRefused = [&](plan::ElementType a, plan::ElementType b, plan::ElementType c) {
+    return getVerdict(a, b, c).find("element types of a product") != std::string::npos;
+  };
+  EXPECT_FALSE(areRefused(plan::F32, plan::F32, plan::F32));
+  EXPECT_TRUE(areRefused(plan::F32, plan::F32, plan::BF16));
+  EXPECT_TRUE(areRefused(plan::BF16, plan::F16, plan::F32));
+  EXPECT_TRUE(areRefused(plan::BF16, plan::BF16, plan::F16));
+  EXPECT_TRUE(areRefused(plan::I32, plan::I32, plan::I32));
+}
+
 TEST(VerifyEdges, MessagesNeedThePpAxisAndAnotherMember) {
   plan::Plan plan = makeSyntheticPlan();
   for (plan::Block &block : *plan.mutable_programs(0)->mutable_blocks())

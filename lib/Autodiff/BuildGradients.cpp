@@ -123,11 +123,12 @@ struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradient
     reverse.seed(sum, 1 / recordSeed(function), precision->lossScaling.has_value());
     if (failed(reverse.run()) || failed(addGradients(function, reverse, parameters)))
       return failure();
-    readRounded(block);
+    if (precision->low)
+      readRounded(block);
     return success();
   }
 
-  /// Where the forward rounds a value for all its uses, the backward reads what was stored, too.
+  /// Where mixed precision rounds a value for all its uses, the backward reads what was stored, too.
   void readRounded(Block &block) {
     OpBuilder builder(&getContext());
     for (auto convert : llvm::make_early_inc_range(block.getOps<nn::ConvertOp>())) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks docs/errors.md against the code: every label of an error stands there once, and no label that no code has.
+"""Checks docs/errors.md against the code: every label of an error stands there once, and no label that no code has; and
+that every label has a test that names it.
 
 In code a label is `[some-label]` inside a string, or a string of its own that is handed to whatever writes the error; the
 latter are known by their family. In docs/errors.md it stands in the first column of a table.
@@ -10,8 +11,8 @@ import pathlib
 import re
 import sys
 
-FAMILIES = ["external", "file", "graph", "kernel", "option", "output", "plan", "shape", "shard", "stage", "target",
-            "tensor", "training"]
+FAMILIES = ["data", "external", "file", "graph", "kernel", "option", "output", "plan", "run", "shape", "shard", "stage",
+            "target", "tensor", "training"]
 FOLDERS = ["dialects", "lib", "runtime", "tools"]
 IN_TEXT = re.compile(r"\[([a-z]+-[a-z0-9]+)\]")
 ALONE = re.compile(rf'"((?:{"|".join(FAMILIES)})-[a-z0-9]+)"')
@@ -41,6 +42,13 @@ def count_documented(text):
     return counts
 
 
+def find_tested(root, labels):
+    """The labels that stand anywhere in the tests."""
+    texts = [path.read_text(errors="replace") for path in (root / "test").rglob("*")
+             if path.suffix in (".cpp", ".h", ".mlir", ".py", ".test") and "Output" not in path.parts]
+    return {label for label in labels if any(re.search(rf"\b{label}\b", text) for text in texts)}
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     places = find_labels(root)
@@ -51,6 +59,9 @@ def main():
                for label in sorted(documented) if label not in places]
     faults += [f"error: label '{label}': expected once in docs/errors.md, got {count} times"
                for label, count in sorted(documented.items()) if count > 1]
+    tested = find_tested(root, places)
+    faults += [f"error: label '{label}': no test names it, it is in {place}"
+               for label, place in sorted(places.items()) if label not in tested]
     for fault in faults:
         print(fault)
     print(f"{len(places)} labels, {len(faults)} faults")

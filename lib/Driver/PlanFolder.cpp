@@ -2,6 +2,7 @@
 
 #include "PlanFolder.h"
 
+#include "runtime/base/FileDigest.h"
 #include "runtime/base/XxHash.h"
 #include "runtime/format/LoadPlan.h"
 #include "runtime/verify/Verify.h"
@@ -79,13 +80,17 @@ LogicalResult report(MLIRContext *context, const rt::Status &status) {
   return failure();
 }
 
-/// Weight files by absolute path: the plan may be read from any folder, and moved.
-void makeWeightPathsAbsolute(plan::Plan &plan) {
+/// Weight files by absolute path, since the plan may be read from any folder, and moved; with a digest by which a
+/// changed file is noticed. The digest of a file that cannot be read stays 0.
+void describeWeightFiles(plan::Plan &plan) {
   for (plan::WeightFile &file : *plan.mutable_weight_files()) {
     SmallString<128> path(file.path());
     llvm::sys::fs::make_absolute(path);
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/false);
     file.set_path(std::string(path));
+    if (rt::Result<rt::File> weights = rt::File::open(file.path()); weights.isOk())
+      if (rt::Result<uint64_t> digest = rt::digestFile(*weights); digest.isOk())
+        file.set_digest(*digest);
   }
 }
 
@@ -142,7 +147,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
   plan::Plan plan;
   if (failed(plan::buildPlan(module, plan)))
     return failure();
-  makeWeightPathsAbsolute(plan);
+  describeWeightFiles(plan);
   plan.mutable_target()->set_kind("cpu");
   plan.mutable_target()->set_cpu(target.cpu);
   for (const std::string &feature : codegen::getRequiredFeatures(target))

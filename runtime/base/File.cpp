@@ -11,9 +11,28 @@
 namespace shardc::rt {
 namespace {
 
+const char *remedyFor(int error) {
+  switch (error) {
+  case ENOENT:
+  case ENOTDIR:
+    return "check the path";
+  case EACCES:
+  case EPERM:
+  case EROFS:
+    return "check the permissions of the file and its folder";
+  case EISDIR:
+    return "give the path of a file, not of a folder";
+  case ENOSPC:
+  case EDQUOT:
+    return "free some space, or write elsewhere";
+  default:
+    return "check the path and the device that it is on";
+  }
+}
+
 Status systemError(const std::string &path, const char *doing, int error) {
   StatusKind kind = error == ENOENT || error == ENOTDIR ? StatusKind::NotFound : StatusKind::Io;
-  return Status(kind, fmt::format("file '{}': cannot {}: {}", path, doing, std::strerror(error)));
+  return Status(kind, fmt::format("file '{}': cannot {}: {}", path, doing, std::strerror(error)), remedyFor(error));
 }
 
 } // namespace
@@ -57,7 +76,8 @@ Status File::readAt(int64_t offset, void *target, int64_t count) const {
       return systemError(filePath, "read", errno);
     if (got == 0)
       return Status(StatusKind::Corrupt,
-                    fmt::format("file '{}': ends at byte {}, expected {} more", filePath, size, count));
+                    fmt::format("file '{}': ends at byte {}, expected {} more", filePath, offset, count),
+                    "it was cut short while it was read; write it again");
     at += got;
     offset += got;
     count -= got;
@@ -122,6 +142,19 @@ Status writeFile(const std::string &path, std::string_view contents) {
     ::unlink(partial.c_str());
     return systemError(path, "write", error);
   }
+  return {};
+}
+
+Status checkWritable(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return systemError(path, "write", EISDIR);
+  std::string partial = path + ".partial";
+  int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    return systemError(path, "write", errno);
+  ::close(descriptor);
+  ::unlink(partial.c_str());
   return {};
 }
 

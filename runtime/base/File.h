@@ -1,6 +1,7 @@
-//===-- File.h - files for reading --------------------------------------------------------------------------------===//
+//===-- File.h - files, read and written --------------------------------------------------------------------------===//
 //
-// Files that are only ever read: whole, by position, or mapped. Nothing is locked, and nothing is written beside them.
+// Files are read whole, by position, or mapped, and written whole. Nothing is locked. Errors name the path and the
+// system's reason, and a note says what usually helps.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_BASE_FILE_H
@@ -60,6 +61,9 @@ Result<std::string> readFile(const std::string &path);
 
 /// Writes a file whole: under another name first, then renamed, so that no half-written file is ever seen.
 Status writeFile(const std::string &path, std::string_view contents);
+
+/// Checks that writeFile could write there, by making and removing the file that it writes first.
+Status checkWritable(const std::string &path);
 
 } // namespace shardc::rt
 

@@ -1,5 +1,6 @@
 //===-- CInterface.cpp - the C interface over the C++ runtime -----------------------------------------------------===//
 
+#include "runtime/base/File.h"
 #include "runtime/executor/Trainer.h"
 #include "runtime/io/SafeTensors.h"
 #include "runtime/verify/Verify.h"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <new>
+#include <system_error>
 
 using namespace shardc;
 using namespace shardc::rt;
@@ -42,8 +44,12 @@ template <typename Body> shardrtError *guarded(Body body) {
     return status.isOk() ? nullptr : new shardrtError{status.render()};
   } catch (const std::bad_alloc &) {
     return new (std::nothrow) shardrtError{"error: out of memory\n"};
+  } catch (const std::system_error &error) {
+    return new shardrtError{fmt::format("error: cannot start a thread: {} [run-threads]\nnote: run fewer ranks or "
+                                        "threads, or raise the limit on processes (ulimit -u)\n",
+                                        error.what())};
   } catch (const std::exception &error) {
-    return new shardrtError{fmt::format("error: internal: {}\n", error.what())};
+    return new shardrtError{fmt::format("error: internal error: {}\n", error.what())};
   }
 }
 
@@ -135,13 +141,6 @@ shardrtError *shardrtGetPlanInfo(const shardrtPlan *plan, shardrtPlanInfo *info)
   });
 }
 
-int64_t shardrtGetPlannedArenaBytes(const shardrtPlan *plan, int64_t rank) {
-  if (!plan || !isRank(plan->loaded->plan, rank))
-    return -1;
-  const plan::Plan &loaded = plan->loaded->plan;
-  return loaded.programs(MeshView(loaded.mesh()).coordinate(rank, "pp")).arena_bytes();
-}
-
 //===-- Data ------------------------------------------------------------------------------------------------------===//
 
 shardrtError *shardrtOpenText(const shardrtPlan *plan, const char *path, shardrtData **data) {
@@ -211,7 +210,8 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
     std::memcpy(&given, options, std::min(options->size, sizeof(given)));
     if (given.threadsPerRank < 1)
       return Status(StatusKind::InvalidArgument,
-                    fmt::format("threads per rank: {}, expected at least 1", given.threadsPerRank));
+                    fmt::format("threads per rank: {}, expected at least 1 [run-threads]", given.threadsPerRank),
+                    "give each rank one thread or more");
     TrainerOptions chosen;
     chosen.seed = given.seed;
     chosen.steps = given.steps;
@@ -273,6 +273,13 @@ shardrtError *shardrtDumpParameters(const shardrtTrainer *trainer, const char *p
     SHARDRT_RETURN_IF_ERROR(checkPointer(path, "path"));
     SHARDRT_ASSIGN(std::vector<NamedTensor> tensors, trainer->trainer->parameters());
     return writeSafeTensors(path, tensors);
+  });
+}
+
+shardrtError *shardrtCheckWritable(const char *path) {
+  return guarded([&]() -> Status {
+    SHARDRT_RETURN_IF_ERROR(checkPointer(path, "path"));
+    return checkWritable(path);
   });
 }
 

@@ -1,10 +1,34 @@
 #include "runtime/executor/Parameters.h"
 
+#include "runtime/base/FileDigest.h"
+
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 
 namespace shardc::rt {
+
+namespace {
+
+Status checkUnchanged(const File &file, const plan::WeightFile &weights) {
+  constexpr const char *remedy = "the file has changed since the plan was made; compile the model again";
+  if (weights.bytes() > 0 && file.bytes() != weights.bytes())
+    return Status(StatusKind::Corrupt,
+                  fmt::format("weight file '{}': {} bytes, expected {} [run-weights]", file.path(), file.bytes(),
+                              weights.bytes()),
+                  remedy);
+  if (weights.digest() == 0)
+    return {};
+  SHARDRT_ASSIGN(uint64_t digest, digestFile(file));
+  if (digest != weights.digest())
+    return Status(
+        StatusKind::Corrupt,
+        fmt::format("weight file '{}': its contents are not what the plan was made with [run-weights]", file.path()),
+        remedy);
+  return {};
+}
+
+} // namespace
 
 Result<WeightFiles> WeightFiles::open(const plan::Plan &plan, const std::string &folder) {
   WeightFiles result;
@@ -15,12 +39,9 @@ Result<WeightFiles> WeightFiles::open(const plan::Plan &plan, const std::string 
     auto file = File::open(path.string());
     if (!file.isOk())
       return Status(file.takeStatus())
-          .addNote("the plan reads initial weights from this file; compile the model again if it has moved");
-    if (weights.bytes() > 0 && file->bytes() != weights.bytes())
-      return Status(
-          StatusKind::Corrupt,
-          fmt::format("weight file '{}': {} bytes, expected {}", path.string(), file->bytes(), weights.bytes()),
-          "the file has changed since the plan was made; compile the model again");
+          .addNote(
+              "the plan reads initial weights from this file; compile the model again if it has moved [run-weights]");
+    SHARDRT_RETURN_IF_ERROR(checkUnchanged(*file, weights));
     result.files.push_back(std::move(*file));
   }
   return result;

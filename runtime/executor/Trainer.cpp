@@ -1,5 +1,6 @@
 #include "runtime/executor/Trainer.h"
 
+#include "runtime/executor/CheckMachine.h"
 #include "runtime/executor/GatherTensors.h"
 #include "runtime/executor/LearningRate.h"
 
@@ -27,6 +28,7 @@ Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset &dataset,
                                                  const TrainerOptions &options) {
+  SHARDRT_RETURN_IF_ERROR(checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
   std::unique_ptr<Trainer> trainer(new Trainer(plan, options));
   SHARDRT_RETURN_IF_ERROR(trainer->prepare(dataset));
   return trainer;

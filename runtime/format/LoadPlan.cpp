@@ -20,34 +20,26 @@ constexpr char kChecksumTag = (plan::Plan::kChecksumFieldNumber << 3) | 1;
 constexpr size_t kChecksumBytes = 1 + sizeof(uint64_t);
 
 Status corrupt(const std::string &path, const char *what) {
-  return Status(StatusKind::Corrupt, fmt::format("plan '{}': {}", path, what), "compile the model again");
+  return Status(StatusKind::Corrupt, fmt::format("plan '{}': {} [plan-file]", path, what), "compile the model again");
 }
 
 bool hasChecksum(std::string_view bytes) {
   return bytes.size() >= kChecksumBytes && bytes[bytes.size() - kChecksumBytes] == kChecksumTag;
 }
 
-Status checkKernels(const std::string &folder, const plan::Plan &plan) {
-  if (plan.kernels().empty())
-    return {};
-  std::string path = folder + "/" + kKernelsFile;
-  SHARDRT_ASSIGN(std::string kernels, readFile(path));
-  if (xxHash64(kernels) != plan.kernels_checksum())
-    return corrupt(path, "is not the file that the plan was made with (its checksum differs)");
-  return {};
-}
-
 Status checkTarget(const plan::Plan &plan) {
   const plan::Target &target = plan.target();
   if (!target.kind().empty() && target.kind() != "cpu")
-    return Status(StatusKind::Unsupported, fmt::format("plan: made for target '{}', expected 'cpu'", target.kind()));
+    return Status(StatusKind::Unsupported,
+                  fmt::format("plan: made for target '{}', expected 'cpu' [plan-target]", target.kind()),
+                  "compile the model again without another --target");
   std::vector<std::string> missing = missingCpuFeatures({target.features().begin(), target.features().end()});
   if (missing.empty())
     return {};
-  return Status(
-      StatusKind::Unsupported,
-      fmt::format("plan: its kernels need CPU features that this machine lacks: {}", fmt::join(missing, ", ")),
-      fmt::format("the kernels were compiled for '{}'; compile the model on this machine", target.cpu()));
+  return Status(StatusKind::Unsupported,
+                fmt::format("plan: its kernels need CPU features that this machine lacks: {} [plan-target]",
+                            fmt::join(missing, ", ")),
+                fmt::format("the kernels were compiled for '{}'; compile the model on this machine", target.cpu()));
 }
 
 } // namespace
@@ -83,8 +75,8 @@ Result<plan::Plan> parsePlan(std::string_view bytes, const std::string &path) {
     return corrupt(path, "is no plan");
   if (plan.format_version() > kPlanFormatVersion)
     return Status(StatusKind::Unsupported,
-                  fmt::format("plan '{}': format version {}, expected at most {}", path, plan.format_version(),
-                              kPlanFormatVersion),
+                  fmt::format("plan '{}': format version {}, expected at most {} [plan-file]", path,
+                              plan.format_version(), kPlanFormatVersion),
                   "use the shardrun that belongs to the shardc that made the plan");
   if (plan.format_version() != kPlanFormatVersion)
     return corrupt(path, "has no format version");
@@ -94,15 +86,30 @@ Result<plan::Plan> parsePlan(std::string_view bytes, const std::string &path) {
 Result<LoadedPlan> openPlanFolder(const std::string &folder) {
   struct stat info;
   if (stat(folder.c_str(), &info) != 0)
-    return Status(StatusKind::NotFound, fmt::format("plan '{}': no such folder", folder),
+    return Status(StatusKind::NotFound, fmt::format("plan '{}': no such folder [plan-file]", folder),
                   "shardc MODEL.onnx -o FOLDER makes one");
   std::string path = folder + "/" + kPlanFile;
   auto bytes = readFile(path);
   if (!bytes.isOk())
-    return Status(bytes.status().kind(), fmt::format("plan '{}': no readable {} in it", folder, kPlanFile),
-                  bytes.status().message());
+    return Status(
+        bytes.status().kind(),
+        fmt::format("plan '{}': no readable {} in it ({}) [plan-file]", folder, kPlanFile, bytes.status().message()),
+        "shardc MODEL.onnx -o FOLDER writes plan.pb and kernels.so");
   SHARDRT_ASSIGN(plan::Plan plan, parsePlan(*bytes, path));
   return LoadedPlan{folder, std::move(plan)};
+}
+
+Status checkKernelsFile(const LoadedPlan &loaded) {
+  if (loaded.plan.kernels().empty())
+    return {};
+  std::string path = loaded.folder + "/" + kKernelsFile;
+  Result<std::string> kernels = readFile(path);
+  if (!kernels.isOk())
+    return Status(kernels.status().kind(), fmt::format("plan: {} [plan-file]", kernels.status().message()),
+                  "a plan is plan.pb and kernels.so; copy both, or compile the model again");
+  if (xxHash64(*kernels) != loaded.plan.kernels_checksum())
+    return corrupt(path, "is not the file that the plan was made with (its checksum differs)");
+  return {};
 }
 
 Result<LoadedPlan> readPlanFolder(const std::string &folder) {
@@ -114,7 +121,7 @@ Result<LoadedPlan> readPlanFolder(const std::string &folder) {
 Result<LoadedPlan> loadPlan(const std::string &folder) {
   SHARDRT_ASSIGN(LoadedPlan loaded, readPlanFolder(folder));
   SHARDRT_RETURN_IF_ERROR(checkTarget(loaded.plan));
-  SHARDRT_RETURN_IF_ERROR(checkKernels(folder, loaded.plan));
+  SHARDRT_RETURN_IF_ERROR(checkKernelsFile(loaded));
   return loaded;
 }
 

@@ -40,6 +40,9 @@ Result<LoadedPlan> openPlanFolder(const std::string &folder);
 /// openPlanFolder, and checks that every index in the plan is in range (CheckPlan.h).
 Result<LoadedPlan> readPlanFolder(const std::string &folder);
 
+/// Checks that kernels.so is there and the one that plan.pb was made with.
+Status checkKernelsFile(const LoadedPlan &loaded);
+
 /// readPlanFolder, and checks that kernels.so is the plan's and that this CPU has the features it uses.
 Result<LoadedPlan> loadPlan(const std::string &folder);
 

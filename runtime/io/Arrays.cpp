@@ -1,8 +1,8 @@
 //===-- Arrays.cpp - a dataset of .npy files, one for each input --------------------------------------------------===//
 
 #include "runtime/format/Query.h"
+#include "runtime/io/CheckValues.h"
 #include "runtime/io/Dataset.h"
-#include "runtime/io/IndexBound.h"
 #include "runtime/io/Npy.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
 
   Status read(int input, int64_t sample, void *target) const override {
     const char *values = at(input, sample);
-    SHARDRT_RETURN_IF_ERROR(checkIndexBound(inputs[input], sample, values));
+    SHARDRT_RETURN_IF_ERROR(checkValues(inputs[input], sample, values));
     std::memcpy(target, values, sampleBytes(inputs[input]));
     return {};
   }
@@ -34,7 +34,7 @@ public:
       if (sampleBytes(inputs[input]) * samples() > kCheckedAtOnce)
         continue;
       for (int64_t sample = 0; sample < samples(); ++sample)
-        SHARDRT_RETURN_IF_ERROR(checkIndexBound(inputs[input], sample, at(input, sample)));
+        SHARDRT_RETURN_IF_ERROR(checkValues(inputs[input], sample, at(input, sample)));
     }
     return {};
   }
@@ -60,16 +60,19 @@ Result<std::vector<std::string>> assignFiles(const plan::Plan &plan,
   for (const auto &[name, path] : files) {
     auto found = std::ranges::find(plan.inputs(), name, &plan::Input::name);
     if (found == plan.inputs().end())
-      return Status(StatusKind::InvalidArgument, fmt::format("data '{}': the model has no such input", name),
+      return Status(StatusKind::InvalidArgument,
+                    fmt::format("data '{}': the model has no such input [data-input]", name),
                     fmt::format("its inputs are {}", inputNames(plan)));
     std::string &own = paths[found - plan.inputs().begin()];
     if (!own.empty())
-      return Status(StatusKind::InvalidArgument, fmt::format("data '{}': given twice", name));
+      return Status(StatusKind::InvalidArgument, fmt::format("data '{}': given twice [data-input]", name),
+                    "give one file for each input");
     own = path;
   }
   for (int i = 0; i < plan.inputs_size(); ++i)
     if (paths[i].empty())
-      return Status(StatusKind::InvalidArgument, fmt::format("input '{}': no data given", plan.inputs(i).name()),
+      return Status(StatusKind::InvalidArgument,
+                    fmt::format("input '{}': no data given [data-input]", plan.inputs(i).name()),
                     fmt::format("the inputs are {}; give each one as NAME=FILE.npy", inputNames(plan)));
   return paths;
 }
@@ -77,8 +80,8 @@ Result<std::vector<std::string>> assignFiles(const plan::Plan &plan,
 Status checkArray(const plan::Input &input, const std::string &path, const NpyArray &array) {
   if (array.type != input.type())
     return Status(StatusKind::InvalidArgument,
-                  fmt::format("input '{}': '{}' has type {}, expected {}", input.name(), path, numpyName(array.type),
-                              numpyName(input.type())),
+                  fmt::format("input '{}': '{}' has type {}, expected {} [data-type]", input.name(), path,
+                              numpyName(array.type), numpyName(input.type())),
                   fmt::format("save array.astype(numpy.{})", numpyName(input.type())));
   std::vector<int64_t> expected(input.sample_shape().begin(), input.sample_shape().end());
   bool fits = array.shape.size() == expected.size() + 1 &&
@@ -88,8 +91,10 @@ Status checkArray(const plan::Input &input, const std::string &path, const NpyAr
   std::string shape = "[samples";
   for (int64_t size : expected)
     shape += fmt::format(", {}", size);
-  return Status(StatusKind::InvalidArgument, fmt::format("input '{}': '{}' has shape {}, expected {}]", input.name(),
-                                                         path, formatShape(array.shape), shape));
+  return Status(StatusKind::InvalidArgument,
+                fmt::format("input '{}': '{}' has shape {}, expected {}] [data-shape]", input.name(), path,
+                            formatShape(array.shape), shape),
+                "dimension 0 counts samples, the others are the model's; save an array of that shape");
 }
 
 } // namespace
@@ -107,8 +112,9 @@ Result<std::unique_ptr<Dataset>> openArrays(const plan::Plan &plan,
     SHARDRT_RETURN_IF_ERROR(checkArray(plan.inputs(i), paths[i], array));
     if (i > 0 && array.shape[0] != arrays[0].shape[0])
       return Status(StatusKind::InvalidArgument,
-                    fmt::format("input '{}': {} samples, but input '{}' has {}", plan.inputs(i).name(), array.shape[0],
-                                plan.inputs(0).name(), arrays[0].shape[0]));
+                    fmt::format("input '{}': {} samples, but input '{}' has {} [data-samples]", plan.inputs(i).name(),
+                                array.shape[0], plan.inputs(0).name(), arrays[0].shape[0]),
+                    "give every input the same number of samples");
     arrays.push_back(std::move(array));
   }
   auto dataset = std::make_unique<ArraysDataset>(plan, std::move(arrays));

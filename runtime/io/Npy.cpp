@@ -107,8 +107,8 @@ private:
 };
 
 Status damaged(const std::string &path, const char *what) {
-  return Status(StatusKind::Corrupt, fmt::format("array '{}': {}", path, what),
-                "numpy.save writes the format that is expected here");
+  return Status(StatusKind::Corrupt, fmt::format("array '{}': {} [data-file]", path, what),
+                "save the array again with numpy.save");
 }
 
 /// Splits the file into the text of its header and its data.
@@ -121,7 +121,8 @@ Status splitFile(const MappedFile &file, std::string_view &header, std::string_v
   int major = bytes[6];
   if (major != 1 && major != 2)
     return Status(StatusKind::Unsupported,
-                  fmt::format("array '{}': .npy version {}, expected 1 or 2", file.path(), major));
+                  fmt::format("array '{}': .npy version {}, expected 1 or 2 [data-file]", file.path(), major),
+                  "numpy.save writes version 1");
   size_t prefix = major == 1 ? 10 : 12;
   if (bytes.size() < prefix)
     return damaged(file.path(), "the header is truncated");
@@ -170,10 +171,10 @@ Result<NpyArray> openNpy(const std::string &path) {
   auto type = types().find(parser.description);
   if (type == types().end())
     return Status(StatusKind::Unsupported,
-                  fmt::format("array '{}': element type '{}' is not supported", path, parser.description),
+                  fmt::format("array '{}': element type '{}' is not supported [data-type]", path, parser.description),
                   "little-endian float32, float64, float16, int64, int32, int8, uint8 and bool are");
   if (parser.fortranOrder)
-    return Status(StatusKind::Unsupported, fmt::format("array '{}': Fortran order, expected C order", path),
+    return Status(StatusKind::Unsupported, fmt::format("array '{}': Fortran order, expected C order [data-file]", path),
                   "save numpy.ascontiguousarray(array)");
   array.type = type->second;
   array.shape = std::move(parser.shape);
@@ -183,8 +184,9 @@ Result<NpyArray> openNpy(const std::string &path) {
       return damaged(path, "its shape is beyond any file");
   if (static_cast<int64_t>(data.size()) != bytes)
     return Status(StatusKind::Corrupt,
-                  fmt::format("array '{}': {} bytes of data, expected {} for shape {} of {}", path, data.size(), bytes,
-                              formatShape(array.shape), numpyName(array.type)));
+                  fmt::format("array '{}': {} bytes of data, expected {} for shape {} of {} [data-file]", path,
+                              data.size(), bytes, formatShape(array.shape), numpyName(array.type)),
+                  "the file is truncated or damaged; save the array again with numpy.save");
   array.data = data.data();
   return array;
 }

@@ -9,9 +9,10 @@ namespace shardc::rt {
 
 Result<SampleOrder> SampleOrder::create(int64_t samples, int64_t globalBatch, uint64_t seed, bool shuffles) {
   if (samples < globalBatch)
-    return Status(StatusKind::InvalidArgument,
-                  fmt::format("data: {} samples, expected at least one global batch of {}", samples, globalBatch),
-                  "use more data, or compile with a smaller --global-batch");
+    return Status(
+        StatusKind::InvalidArgument,
+        fmt::format("data: {} samples, expected at least one global batch of {} [data-samples]", samples, globalBatch),
+        "use more data, or compile with a smaller --global-batch");
   SampleOrder result;
   result.order.resize(samples);
   result.globalBatch = globalBatch;

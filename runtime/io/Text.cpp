@@ -10,6 +10,7 @@ namespace shardc::rt {
 namespace {
 
 constexpr int64_t kByteValues = 256;
+constexpr const char *kUseArrays = "use --data NAME=FILE.npy";
 
 template <typename T> void widen(const char *bytes, int64_t count, void *target) {
   for (int64_t i = 0; i < count; ++i)
@@ -60,28 +61,32 @@ const plan::Input *findRole(const plan::Plan &plan, plan::Input::Role role, Stat
       continue;
     if (found)
       status = Status(StatusKind::InvalidArgument,
-                      fmt::format("input '{}': a second input of {}, after '{}'; text fills only one", input.name(),
-                                  roleName(role), found->name()),
-                      "use --data NAME=FILE.npy");
+                      fmt::format("input '{}': a second input of {}, after '{}'; text fills only one [data-text]",
+                                  input.name(), roleName(role), found->name()),
+                      kUseArrays);
     found = &input;
   }
   if (!found)
-    status = Status(StatusKind::InvalidArgument, fmt::format("text: the model has no input of {}", roleName(role)),
-                    "use --data NAME=FILE.npy");
+    status = Status(StatusKind::InvalidArgument,
+                    fmt::format("text: the model has no input of {} [data-text]", roleName(role)), kUseArrays);
   return status.isOk() ? found : nullptr;
 }
 
 Status checkTextInput(const plan::Input &input) {
   if (input.type() != plan::I64 && input.type() != plan::I32)
-    return Status(StatusKind::InvalidArgument, fmt::format("input '{}': type {}, expected i64 or i32 for text",
-                                                           input.name(), elementName(input.type())));
+    return Status(StatusKind::InvalidArgument,
+                  fmt::format("input '{}': type {}, expected i64 or i32 for text [data-text]", input.name(),
+                              elementName(input.type())),
+                  kUseArrays);
   if (input.sample_shape_size() != 1 || input.sample_shape(0) < 1)
-    return Status(StatusKind::InvalidArgument, fmt::format("input '{}': samples of {} dimensions, expected 1 for text",
-                                                           input.name(), input.sample_shape_size()));
+    return Status(StatusKind::InvalidArgument,
+                  fmt::format("input '{}': samples of {} dimensions, expected 1 for text [data-text]", input.name(),
+                              input.sample_shape_size()),
+                  kUseArrays);
   if (input.index_bound() > 0 && input.index_bound() < kByteValues)
     return Status(StatusKind::InvalidArgument,
-                  fmt::format("input '{}': a vocabulary of {}, expected at least {} for bytes of text", input.name(),
-                              input.index_bound(), kByteValues),
+                  fmt::format("input '{}': a vocabulary of {}, expected at least {} for bytes of text [data-text]",
+                              input.name(), input.index_bound(), kByteValues),
                   "tokenize the text and give it with --data NAME=FILE.npy");
   return {};
 }
@@ -97,19 +102,23 @@ Result<std::unique_ptr<Dataset>> openText(const plan::Plan &plan, const std::str
   for (const plan::Input &input : plan.inputs()) {
     if (&input != tokens && &input != labels)
       return Status(StatusKind::InvalidArgument,
-                    fmt::format("input '{}': neither tokens nor labels; text cannot fill it", input.name()),
-                    "use --data NAME=FILE.npy");
+                    fmt::format("input '{}': neither tokens nor labels; text cannot fill it [data-text]", input.name()),
+                    kUseArrays);
     SHARDRT_RETURN_IF_ERROR(checkTextInput(input));
   }
   int64_t length = tokens->sample_shape(0);
   if (labels->sample_shape(0) != length)
-    return Status(StatusKind::InvalidArgument, fmt::format("input '{}': {} labels a sample, expected {}",
-                                                           labels->name(), labels->sample_shape(0), length));
+    return Status(StatusKind::InvalidArgument,
+                  fmt::format("input '{}': {} labels a sample, expected {} [data-text]", labels->name(),
+                              labels->sample_shape(0), length),
+                  kUseArrays);
   SHARDRT_ASSIGN(MappedFile file, MappedFile::open(path));
   int64_t bytes = static_cast<int64_t>(file.contents().size());
   if (bytes < length + 1)
-    return Status(StatusKind::InvalidArgument,
-                  fmt::format("text '{}': {} bytes, expected at least {} for one window", path, bytes, length + 1));
+    return Status(
+        StatusKind::InvalidArgument,
+        fmt::format("text '{}': {} bytes, expected at least {} for one window [data-text]", path, bytes, length + 1),
+        "give a longer text");
   return std::unique_ptr<Dataset>(std::make_unique<TextDataset>(plan, std::move(file), length));
 }
 

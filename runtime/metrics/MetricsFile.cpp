@@ -13,12 +13,15 @@ Result<MetricsFile> MetricsFile::create(const std::string &folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
-    return Status(StatusKind::Io, fmt::format("folder '{}': cannot create: {}", folder, error.message()));
+    return Status(StatusKind::Io, fmt::format("folder '{}': cannot create: {} [run-output]", folder, error.message()),
+                  "give --log-dir a folder that is there or can be made");
   MetricsFile metrics;
   metrics.path = folder + "/metrics.jsonl";
   metrics.file.reset(std::fopen(metrics.path.c_str(), "w"));
   if (!metrics.file)
-    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {}", metrics.path, std::strerror(errno)));
+    return Status(StatusKind::Io,
+                  fmt::format("file '{}': cannot write: {} [run-output]", metrics.path, std::strerror(errno)),
+                  "check the permissions of the folder");
   return metrics;
 }
 
@@ -36,7 +39,8 @@ Status MetricsFile::write(const StepMetrics &metrics) {
     line["loss_scale"] = metrics.lossScale;
   std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
-    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {}", path, std::strerror(errno)));
+    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {} [run-output]", path, std::strerror(errno)),
+                  "free some space, or write elsewhere");
   return {};
 }
 

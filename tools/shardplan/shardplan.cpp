@@ -4,9 +4,9 @@
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Structure.h"
 #include "runtime/verify/Verify.h"
+#include "tools/ParseErrors.h"
 #include "tools/shardplan/Show.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 using namespace shardc;
@@ -15,7 +15,6 @@ using namespace shardc::shardplan;
 namespace {
 
 constexpr int kFailure = 1;
-constexpr int kUsageError = 2;
 
 struct Options {
   std::string plan;
@@ -52,6 +51,8 @@ int verify(const Options &options) {
     return fail(loaded.status());
   rt::VerifiedCounts counts;
   rt::Status status = rt::verifyPlan(loaded->plan, &counts);
+  if (status.isOk())
+    status = rt::checkKernelsFile(*loaded);
   if (!status.isOk())
     return fail(status);
   fmt::print("{}: verified: {} programs, {} instructions ({} in a step), {} messages, {} collectives\n", options.plan,
@@ -89,9 +90,8 @@ int main(int argc, char **argv) {
     fmt::print("{}", app.help());
     return 0;
   } catch (const CLI::ParseError &error) {
-    std::string what = error.what();
-    fmt::print(stderr, "error: {}\nnote: shardplan --help lists the commands\n", what.substr(0, what.find('\n')));
-    return kUsageError;
+    fmt::print(stderr, "{}", tools::renderParseError(app, error));
+    return tools::kUsageError;
   }
   return *showCommand ? show(options) : verify(options);
 }

@@ -1,30 +1,22 @@
+//===-- Options.cpp - shardrun's command line ---------------------------------------------------------------------===//
+
 #include "tools/shardrun/Options.h"
 
-#include <CLI/CLI.hpp>
+#include "tools/ParseErrors.h"
+
+#include <cfloat>
 #include <fmt/format.h>
 
 namespace shardc::shardrun {
 namespace {
 
-/// Exit code of a command line that cannot be understood.
-constexpr int kUsageError = 2;
+using tools::between;
 
-std::string firstLine(const std::string &text) { return text.substr(0, text.find('\n')); }
-
-/// A check of a number, with a message of its own: CLI11's print the whole range of the type.
-template <typename T> CLI::Validator atLeast(T least) {
-  return CLI::Validator(
-      [least](std::string &text) {
-        T value;
-        if (CLI::detail::lexical_cast(text, value) && value >= least)
-          return std::string();
-        return fmt::format("got '{}', expected a number of at least {}", text, least);
-      },
-      "");
-}
+/// More threads than any machine has cores.
+constexpr int32_t kMaxThreads = 4096;
 
 void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) {
-  app.add_option("plan", options.plan, "Folder that shardc made")->required()->type_name("PLAN");
+  app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
 
   auto *text = app.add_option("--text", options.text, "Train on the bytes of this file, as tokens");
   text->type_name("FILE")->group("Data");
@@ -38,20 +30,21 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
 
   app.add_option("--steps", options.steps, "Steps to run")
       ->capture_default_str()
-      ->check(atLeast<int64_t>(1))
+      ->check(between<int64_t>(1))
       ->type_name("N")
       ->group("Training");
   app.add_option("--seed", options.seed, "Seed of sample order, dropout and synthetic data")
       ->capture_default_str()
+      ->check(between<uint64_t>(0))
       ->type_name("N")
       ->group("Training");
   app.add_option("--lr", options.learningRate, "Learning rate instead of the plan's; its schedule stays")
-      ->check(atLeast<double>(0))
+      ->check(between<double>(0, FLT_MAX))
       ->type_name("RATE")
       ->group("Training");
   app.add_option("--threads-per-rank", options.threadsPerRank, "Threads of each rank, for kernels and products")
       ->capture_default_str()
-      ->check(atLeast<int32_t>(1))
+      ->check(between<int32_t>(1, kMaxThreads))
       ->type_name("N")
       ->group("Training");
 
@@ -75,15 +68,37 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
       ->group("Debugging");
 }
 
-/// Splits NAME=FILE; false if there is no '='.
+/// Splits NAME=FILE; false, after an error line, if something is neither that nor the plan. (`--data a=b c=d PLAN`
+/// takes all that follows.)
 bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
   for (const std::string &array : arrays) {
     size_t equals = array.find('=');
+    if (equals == std::string::npos && options.plan.empty() && &array == &arrays.back()) {
+      options.plan = array;
+      continue;
+    }
     if (equals == std::string::npos || equals == 0 || equals + 1 == array.size()) {
-      fmt::print(stderr, "error: option '--data': got '{}', expected NAME=FILE.npy\n", array);
+      fmt::print(stderr,
+                 "error: option '--data': got '{}', expected NAME=FILE.npy\n"
+                 "note: NAME is an input of the model, FILE.npy what numpy.save has written\n",
+                 array);
       return false;
     }
     options.arrays.emplace_back(array.substr(0, equals), array.substr(equals + 1));
+  }
+  return true;
+}
+
+/// What every run needs; false, after an error line, if it is not there.
+bool isComplete(const Options &options) {
+  if (options.plan.empty()) {
+    fmt::print(stderr, "error: no plan given\nnote: shardrun PLAN …; shardc MODEL.onnx -o PLAN makes one\n");
+    return false;
+  }
+  if (options.text.empty() && options.arrays.empty() && !options.synthetic) {
+    fmt::print(stderr, "error: no data given\n"
+                       "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
+    return false;
   }
   return true;
 }
@@ -96,7 +111,7 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   Options options;
   std::vector<std::string> arrays;
   declare(app, options, arrays);
-  exitCode = kUsageError;
+  exitCode = tools::kUsageError;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
@@ -104,16 +119,11 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
     exitCode = 0;
     return std::nullopt;
   } catch (const CLI::ParseError &error) {
-    fmt::print(stderr, "error: {}\nnote: shardrun --help lists the options\n", firstLine(error.what()));
+    fmt::print(stderr, "{}", tools::renderParseError(app, error));
     return std::nullopt;
   }
-  if (!splitArrays(arrays, options))
+  if (!splitArrays(arrays, options) || !isComplete(options))
     return std::nullopt;
-  if (options.text.empty() && options.arrays.empty() && !options.synthetic) {
-    fmt::print(stderr, "error: no data given\n"
-                       "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
-    return std::nullopt;
-  }
   return options;
 }
 

@@ -18,7 +18,10 @@ using shardrun::Options;
 namespace {
 
 constexpr int kFailure = 1;
-constexpr int kInterrupted = 128 + SIGINT;
+/// Of a process that ends on a signal, by the shell's convention: 128 + its number.
+constexpr int kSignalled = 128;
+/// After so many steps in a row that changed nothing, training has failed.
+constexpr int64_t kMaxSkippedSteps = 10;
 
 volatile std::sig_atomic_t stopRequested = 0;
 
@@ -65,14 +68,17 @@ public:
   explicit Run(const Options &options) : options(options) {}
 
   int run() {
-    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !openData() || !createTrainer() || !openLog())
+    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !openData() || !openOutputs() || !createTrainer())
       return kFailure;
     describe();
+    // Until here a signal ends the process at once: there is nothing to lose.
+    std::signal(SIGINT, requestStop);
+    std::signal(SIGTERM, requestStop);
     if (!train() || !dump())
       return kFailure;
     if (stopRequested)
       fmt::print(stderr, "stopped after step {}\n", stepsDone);
-    return stopRequested ? kInterrupted : 0;
+    return stopRequested ? kSignalled + stopRequested : 0;
   }
 
 private:
@@ -105,7 +111,11 @@ private:
     return obtain(trainer, shardrtCreateTrainer, plan.get(), data.get(), &chosen);
   }
 
-  bool openLog() {
+  /// What is to be written must be writable before the first step, not after the last.
+  bool openOutputs() {
+    for (const std::string &path : {options.dumpGradients, options.dumpParameters})
+      if (!path.empty() && failed(shardrtCheckWritable(path.c_str())))
+        return false;
     if (options.logDir.empty())
       return true;
     auto created = rt::MetricsFile::create(options.logDir);
@@ -154,9 +164,31 @@ private:
         return false;
       if (!options.quiet)
         progress.report(metrics, info.globalBatch, secondsSince(begin));
+      if (!checkProgress(step, progress))
+        return false;
     }
     progress.finish();
     return true;
+  }
+
+  /// Steps without a finite gradient, or without a label that counts, leave the parameters as they are. That is told
+  /// once, and ends training where it does not end by itself.
+  bool checkProgress(const shardrtStepMetrics &step, rt::Progress &progress) {
+    skippedInARow = step.skipped ? skippedInARow + 1 : 0;
+    if (skippedInARow != 1 && skippedInARow != kMaxSkippedSteps)
+      return true;
+    progress.finish();
+    bool isEmpty = step.lossWeight == 0;
+    const char *reason = isEmpty ? "every label of its batch is ignored" : "its loss or gradients are not finite";
+    const char *remedy = isEmpty ? "look at the labels: all of them have the value that the model ignores"
+                                 : "look for NaN and infinity in data and weights, or try a smaller --lr";
+    if (skippedInARow == 1) {
+      fmt::print(stderr, "warning: step {} changed nothing: {}\n", step.step, reason);
+      return true;
+    }
+    fmt::print(stderr, "error: {} steps in a row changed nothing, the last because {} [run-skipped]\nnote: {}\n",
+               kMaxSkippedSteps, reason, remedy);
+    return false;
   }
 
   static double secondsSince(Clock::time_point begin) {
@@ -191,7 +223,7 @@ private:
   Handle<shardrtTrainer> trainer;
   std::unique_ptr<rt::MetricsFile> log;
   shardrtPlanInfo info = {};
-  int64_t stepsDone = 0;
+  int64_t stepsDone = 0, skippedInARow = 0;
 };
 
 } // namespace
@@ -201,7 +233,5 @@ int main(int argc, char **argv) {
   auto options = shardrun::parseOptions(argc, argv, exitCode);
   if (!options)
     return exitCode;
-  std::signal(SIGINT, requestStop);
-  std::signal(SIGTERM, requestStop);
   return Run(*options).run();
 }

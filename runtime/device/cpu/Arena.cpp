@@ -25,7 +25,8 @@ Result<Arena> Arena::allocate(int64_t bytes) {
   arena.size = bytes;
   void *memory = nullptr;
   if (bytes > 0 && posix_memalign(&memory, kAlignment, bytes) != 0)
-    return Status(StatusKind::OutOfMemory, fmt::format("cannot allocate an arena of {} bytes", bytes));
+    return Status(StatusKind::OutOfMemory, fmt::format("cannot allocate an arena of {} bytes [run-memory]", bytes),
+                  "a smaller --micro-batch, --recompute full or fewer ranks on this machine need less");
   arena.memory.reset(static_cast<char *>(memory));
   if (bytes > 0)
     std::memset(memory, 0, bytes);

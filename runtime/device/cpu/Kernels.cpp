@@ -18,11 +18,13 @@ Result<KernelLibrary> KernelLibrary::open(const std::string &folder, const plan:
   std::string path = std::filesystem::absolute(folder, ignored).string() + "/" + kKernelsFile;
   library.handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library.handle)
-    return Status(StatusKind::Corrupt, fmt::format("kernels '{}': cannot load: {}", path, dlerror()));
+    return Status(StatusKind::Corrupt, fmt::format("kernels '{}': cannot load: {} [plan-file]", path, dlerror()),
+                  "compile the model again");
   for (const plan::Kernel &kernel : plan.kernels()) {
     void *symbol = dlsym(library.handle.get(), kernel.symbol().c_str());
     if (!symbol)
-      return Status(StatusKind::Corrupt, fmt::format("kernels '{}': no symbol '{}'", path, kernel.symbol()));
+      return Status(StatusKind::Corrupt, fmt::format("kernels '{}': no symbol '{}' [plan-file]", path, kernel.symbol()),
+                    "compile the model again");
     library.kernels.push_back(reinterpret_cast<shardrtKernel>(symbol));
   }
   return library;

@@ -3,11 +3,18 @@
 namespace shardc::rt {
 
 ThreadPool::ThreadPool(int threads) : threadCount(threads) {
-  for (int index = 1; index < threads; ++index)
-    workers.emplace_back([this, index] { work(index); });
+  try {
+    for (int index = 1; index < threads; ++index)
+      workers.emplace_back([this, index] { work(index); });
+  } catch (...) { // the system has no more threads: those that there are must end before they go
+    endWorkers();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { endWorkers(); }
+
+void ThreadPool::endWorkers() {
   {
     std::lock_guard lock(mutex);
     ending = true;

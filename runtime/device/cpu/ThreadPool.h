@@ -16,6 +16,7 @@ namespace shardc::rt {
 /// division does not change results: items are independent.
 class ThreadPool {
 public:
+  /// Throws std::system_error when the system gives no more threads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
@@ -25,6 +26,7 @@ public:
   void run(shardrtKernel kernel, void *const *buffers, const shardrtControl *control, int64_t items);
 
 private:
+  void endWorkers();
   void work(int index);
   void runPart(int index) const;
 

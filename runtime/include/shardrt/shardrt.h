@@ -1,5 +1,4 @@
-/*===-- shardrt.h - the runtime's C interface
- * ------------------------------------------------------------------------===
+/* shardrt.h - the runtime's C interface
  *
  * Loads a plan, trains with it, and tells how it goes:
  *
@@ -48,9 +47,6 @@ typedef struct shardrtPlanInfo {
 } shardrtPlanInfo;
 
 shardrtError *shardrtGetPlanInfo(const shardrtPlan *plan, shardrtPlanInfo *info);
-
-/* Bytes that the plan allots to a rank's arena; -1 if there is no such rank. */
-int64_t shardrtGetPlannedArenaBytes(const shardrtPlan *plan, int64_t rank);
 
 /* Data: the bytes of a text as tokens; one .npy file for each model input; or random samples. */
 shardrtError *shardrtOpenText(const shardrtPlan *plan, const char *path, shardrtData **data);
@@ -106,6 +102,8 @@ int64_t shardrtGetDroppedSamples(const shardrtTrainer *trainer);
  * as safetensors. */
 shardrtError *shardrtDumpGradients(const shardrtTrainer *trainer, const char *path);
 shardrtError *shardrtDumpParameters(const shardrtTrainer *trainer, const char *path);
+/* Whether a file could be written there: for asking before training what a dump would find out after it. */
+shardrtError *shardrtCheckWritable(const char *path);
 void shardrtFreeTrainer(shardrtTrainer *trainer);
 
 #ifdef __cplusplus

@@ -83,7 +83,7 @@ TEST(Text, TheLastWindowNeedsItsLastLabel) {
   EXPECT_EQ((*openText(textPlan(4), folder.file("text")))->samples(), 2);
   write(folder.file("text"), "abcd");
   EXPECT_EQ(openText(textPlan(4), folder.file("text")).status().message(),
-            fmt::format("text '{}': 4 bytes, expected at least 5 for one window", folder.file("text")));
+            fmt::format("text '{}': 4 bytes, expected at least 5 for one window [data-text]", folder.file("text")));
   write(folder.file("text"), "");
   EXPECT_FALSE(openText(textPlan(4), folder.file("text")).isOk());
 }
@@ -93,16 +93,17 @@ TEST(Text, ModelsThatCannotReadTextAreRefused) {
   write(folder.file("text"), "some text that is long enough");
   std::string path = folder.file("text");
   EXPECT_EQ(openText(textPlan(4, 100), path).status().message(),
-            "input 'ids': a vocabulary of 100, expected at least 256 for bytes of text");
+            "input 'ids': a vocabulary of 100, expected at least 256 for bytes of text [data-text]");
   plan::Plan plan = textPlan(4);
   addInput(plan, "mask", plan::F32, plan::Input::DATA, {4});
-  EXPECT_EQ(openText(plan, path).status().message(), "input 'mask': neither tokens nor labels; text cannot fill it");
+  EXPECT_EQ(openText(plan, path).status().message(),
+            "input 'mask': neither tokens nor labels; text cannot fill it [data-text]");
   plan = textPlan(4);
   plan.mutable_inputs()->RemoveLast();
-  EXPECT_EQ(openText(plan, path).status().message(), "text: the model has no input of labels");
+  EXPECT_EQ(openText(plan, path).status().message(), "text: the model has no input of labels [data-text]");
   plan = textPlan(4);
   plan.mutable_inputs(1)->set_sample_shape(0, 3);
-  EXPECT_EQ(openText(plan, path).status().message(), "input 'labels': 3 labels a sample, expected 4");
+  EXPECT_EQ(openText(plan, path).status().message(), "input 'labels': 3 labels a sample, expected 4 [data-text]");
   EXPECT_EQ(openText(textPlan(4), folder.file("none")).status().kind(), StatusKind::NotFound);
 }
 
@@ -132,22 +133,23 @@ TEST(Npy, BadFilesAreErrorsThatSayWhatIsWrong) {
     std::string text = array.status().message();
     return text.substr(text.find("': ") + 3);
   };
-  EXPECT_EQ(message(""), "the file is empty");
-  EXPECT_EQ(message("PK\x03\x04 an archive, for example"), "not a .npy file");
-  EXPECT_EQ(message(npyBytes(good, "", 3)), ".npy version 3, expected 1 or 2");
-  EXPECT_EQ(message(npyBytes(good, "").substr(0, 30)), "the header is truncated");
-  EXPECT_EQ(message(npyBytes(good, int64Bytes({1}))), "8 bytes of data, expected 16 for shape [2] of int64");
+  EXPECT_EQ(message(""), "the file is empty [data-file]");
+  EXPECT_EQ(message("PK\x03\x04 an archive, for example"), "not a .npy file [data-file]");
+  EXPECT_EQ(message(npyBytes(good, "", 3)), ".npy version 3, expected 1 or 2 [data-file]");
+  EXPECT_EQ(message(npyBytes(good, "").substr(0, 30)), "the header is truncated [data-file]");
+  EXPECT_EQ(message(npyBytes(good, int64Bytes({1}))),
+            "8 bytes of data, expected 16 for shape [2] of int64 [data-file]");
   EXPECT_EQ(message(npyBytes("{'descr': '>i8', 'fortran_order': False, 'shape': (2,), }", "")),
-            "element type '>i8' is not supported");
+            "element type '>i8' is not supported [data-type]");
   EXPECT_EQ(message(npyBytes("{'descr': '<i8', 'fortran_order': True, 'shape': (2,), }", "")),
-            "Fortran order, expected C order");
+            "Fortran order, expected C order [data-file]");
   for (const char *header :
        {"", "{", "{'descr': '<i8'}", "{'descr': [('x', '<i8')], 'fortran_order': False, 'shape': ()}",
         "{'descr': '<i8', 'fortran_order': False, 'shape': (2", "{'descr': '<i8', 'shape': (-2,)}",
         "{'descr': '<i8', 'fortran_order': Maybe, 'shape': (2,)}", "{'other': 3}"})
-    EXPECT_EQ(message(npyBytes(header, "")), "the header cannot be read") << header;
+    EXPECT_EQ(message(npyBytes(header, "")), "the header cannot be read [data-file]") << header;
   EXPECT_EQ(message(npyBytes("{'descr': '<i8', 'fortran_order': False, 'shape': (4611686018427387904, 8), }", "")),
-            "its shape is beyond any file");
+            "its shape is beyond any file [data-file]");
 }
 
 TEST(Arrays, EveryInputNeedsOneFittingArray) {
@@ -168,22 +170,23 @@ TEST(Arrays, EveryInputNeedsOneFittingArray) {
   writeNpy(x, {2, 3}, std::vector<float>(6, 1));
   writeLabels({9, -100});
   EXPECT_EQ(message({{"x", x}, {"labels", l}}), "");
-  EXPECT_EQ(message({{"x", x}}), "input 'labels': no data given");
-  EXPECT_EQ(message({{"x", x}, {"labels", l}, {"x", x}}), "data 'x': given twice");
-  EXPECT_EQ(message({{"y", x}}), "data 'y': the model has no such input");
-  EXPECT_EQ(message({{"x", l}, {"labels", l}}), fmt::format("input 'x': '{}' has type int64, expected float32", l));
+  EXPECT_EQ(message({{"x", x}}), "input 'labels': no data given [data-input]");
+  EXPECT_EQ(message({{"x", x}, {"labels", l}, {"x", x}}), "data 'x': given twice [data-input]");
+  EXPECT_EQ(message({{"y", x}}), "data 'y': the model has no such input [data-input]");
+  EXPECT_EQ(message({{"x", l}, {"labels", l}}),
+            fmt::format("input 'x': '{}' has type int64, expected float32 [data-type]", l));
   writeLabels({9, -100, 3});
-  EXPECT_EQ(message({{"x", x}, {"labels", l}}), "input 'labels': 3 samples, but input 'x' has 2");
+  EXPECT_EQ(message({{"x", x}, {"labels", l}}), "input 'labels': 3 samples, but input 'x' has 2 [data-samples]");
   writeLabels({9, 10});
   EXPECT_EQ(message({{"x", x}, {"labels", l}}),
-            "input 'labels': sample 1 has value 10 at element 0, expected [0, 10) or -100");
+            "input 'labels': sample 1 has value 10 at element 0, expected [0, 10) or -100 [data-range]");
   writeLabels({9, -1});
   EXPECT_EQ(message({{"x", x}, {"labels", l}}),
-            "input 'labels': sample 1 has value -1 at element 0, expected [0, 10) or -100");
+            "input 'labels': sample 1 has value -1 at element 0, expected [0, 10) or -100 [data-range]");
   writeLabels({9, 1});
   writeNpy(x, {2, 4}, std::vector<float>(8, 1));
   EXPECT_EQ(message({{"x", x}, {"labels", l}}),
-            fmt::format("input 'x': '{}' has shape [2, 4], expected [samples, 3]", x));
+            fmt::format("input 'x': '{}' has shape [2, 4], expected [samples, 3] [data-shape]", x));
 }
 
 TEST(Synthetic, IsReproducibleAndInRange) {
@@ -241,7 +244,7 @@ TEST(SampleOrder, WithoutShufflingFileOrderRepeats) {
 
 TEST(SampleOrder, FewerSamplesThanABatchAreAnError) {
   EXPECT_EQ(SampleOrder::create(7, 8, 0, true).status().message(),
-            "data: 7 samples, expected at least one global batch of 8");
+            "data: 7 samples, expected at least one global batch of 8 [data-samples]");
   EXPECT_FALSE(SampleOrder::create(0, 1, 0, true).isOk());
   EXPECT_TRUE(SampleOrder::create(8, 8, 0, true).isOk());
 }

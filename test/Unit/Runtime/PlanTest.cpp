@@ -68,7 +68,7 @@ TEST(LoadPlan, AnythingWrongIsOneClearLine) {
     EXPECT_TRUE(message().starts_with(fmt::format("plan '{}': is truncated", path))) << length;
   }
   write(path, "");
-  EXPECT_EQ(message(), fmt::format("plan '{}': the file is empty", path));
+  EXPECT_EQ(message(), fmt::format("plan '{}': the file is empty [plan-file]", path));
   std::string damaged = good;
   damaged[good.size() / 2] ^= 1;
   write(path, damaged);
@@ -81,14 +81,15 @@ TEST(LoadPlan, AnythingWrongIsOneClearLine) {
   newerBytes += '\x79';
   newerBytes.append(reinterpret_cast<const char *>(&checksum), sizeof(checksum));
   write(path, newerBytes);
-  EXPECT_EQ(message(), fmt::format("plan '{}': format version 2, expected at most 1", path));
+  EXPECT_EQ(message(), fmt::format("plan '{}': format version 2, expected at most 1 [plan-file]", path));
   write(path, good);
   write(kernels, goodKernels + "x");
   EXPECT_EQ(message(),
-            fmt::format("plan '{}': is not the file that the plan was made with (its checksum differs)", kernels));
+            fmt::format("plan '{}': is not the file that the plan was made with (its checksum differs) [plan-file]",
+                        kernels));
   write(kernels, goodKernels);
   EXPECT_EQ(message(), "");
-  EXPECT_EQ(loadPlan("/nowhere").status().message(), "plan '/nowhere': no such folder");
+  EXPECT_EQ(loadPlan("/nowhere").status().message(), "plan '/nowhere': no such folder [plan-file]");
   EXPECT_EQ(loadPlan(folder.file("weights.bin")).status().kind(), StatusKind::NotFound);
 }
 
@@ -122,7 +123,7 @@ TEST(LoadPlan, KernelsForAnotherCpuAreRefused) {
   plan.plan.mutable_target()->add_features(missing[0]);
   write(folder.file(kPlanFile), serializePlan(plan.plan));
   EXPECT_EQ(loadPlan(folder.path()).status().message(),
-            "plan: its kernels need CPU features that this machine lacks: " + missing[0]);
+            "plan: its kernels need CPU features that this machine lacks: " + missing[0] + " [plan-target]");
 }
 
 TEST(CheckPlan, WhatIsNotThereIsRefused) {

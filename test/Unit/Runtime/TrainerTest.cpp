@@ -204,7 +204,7 @@ TEST(Trainer, WeightFilesAreChecked) {
   auto dataset = openTinyData(plan, folder);
   plan.plan.mutable_weight_files(0)->set_bytes(1000);
   EXPECT_EQ(Trainer::create(plan, *dataset, {}).status().message(),
-            fmt::format("weight file '{}': 80 bytes, expected 1000", folder.file("weights.bin")));
+            fmt::format("weight file '{}': 80 bytes, expected 1000 [run-weights]", folder.file("weights.bin")));
   plan.plan.mutable_weight_files(0)->set_path("nowhere.bin");
   EXPECT_EQ(Trainer::create(plan, *dataset, {}).status().kind(), StatusKind::NotFound);
 }

@@ -1,0 +1,28 @@
+//===-- CheckMachine.h - can this machine run the plan? -----------------------------------------------------------===//
+#ifndef SHARDC_RUNTIME_EXECUTOR_CHECKMACHINE_H
+#define SHARDC_RUNTIME_EXECUTOR_CHECKMACHINE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/format/plan.pb.h"
+
+namespace shardc::rt {
+
+/// What a machine offers to the ranks of one process.
+struct Machine {
+  int64_t cores;
+  int64_t memoryBytes;
+};
+
+/// This one: processors that we may use, physical memory.
+Machine thisMachine();
+
+/// Checks, before anything is made, that all ranks of a plan can be threads of one process: that ranks × threads are no
+/// more than kThreadsPerCore on each core, and that their arenas fit into the machine's memory.
+Status checkMachine(const plan::Plan &plan, int64_t threadsPerRank, const Machine &machine);
+
+/// More waiting threads than this on a core are a mistake, not a plan to try things out.
+inline constexpr int64_t kThreadsPerCore = 64;
+
+} // namespace shardc::rt
+
+#endif

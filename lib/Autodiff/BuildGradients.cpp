@@ -159,31 +159,41 @@ struct BuildGradientsPass : autodiff::impl::BuildGradientsPassBase<BuildGradient
     return seed;
   }
 
+  /// One error for all parameters without a gradient; a long list is cut.
+  static LogicalResult reportUnreached(func::FuncOp function, ArrayRef<StringAttr> names) {
+    constexpr size_t kMostNames = 10;
+    InFlightDiagnostic diagnostic = function.emitError(names.size() == 1 ? "parameter " : "parameters ");
+    llvm::interleaveComma(names.take_front(kMostNames), diagnostic);
+    if (names.size() > kMostNames)
+      diagnostic << " and " << names.size() - kMostNames << " more";
+    diagnostic << (names.size() == 1 ? " is trainable, but does" : " are trainable, but do")
+               << " not reach the loss [training-71]";
+    diagnostic.attachNote()
+        << "every way from there to the loss ends at an op that is constant between steps, such as a "
+           "comparison or a rounding: --freeze GLOB leaves parameters out";
+    return diagnostic;
+  }
+
   LogicalResult addGradients(func::FuncOp function, ReverseMode &reverse, ArrayRef<BlockArgument> parameters) {
-    LogicalResult result = success();
     Operation *terminator = function.getBody().front().getTerminator();
     SmallVector<Type> types(function.getResultTypes());
     SmallVector<DictionaryAttr> attributes;
     function.getAllResultAttrs(attributes);
     SmallVector<Value> gradients;
+    SmallVector<StringAttr> unreached;
     for (BlockArgument parameter : parameters) {
       StringAttr name = getParameterName(function, parameter);
       Value gradient = reverse.getGradient(parameter);
       if (!gradient) {
-        InFlightDiagnostic diagnostic = function.emitError("parameter ")
-                                        << name << " is trainable, but does not reach the loss [training-71]";
-        diagnostic.attachNote()
-            << "every way from it to the loss ends at an op that is constant between steps, such as "
-               "a comparison or a rounding";
-        result = diagnostic;
+        unreached.push_back(name);
         continue;
       }
       gradients.push_back(gradient);
       types.push_back(gradient.getType());
       attributes.push_back(DictionaryAttr::get(&getContext(), NamedAttribute(nn::kGradientAttr, name)));
     }
-    if (failed(result))
-      return failure();
+    if (!unreached.empty())
+      return reportUnreached(function, unreached);
     terminator->insertOperands(terminator->getNumOperands(), gradients);
     function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(), types));
     function.setAllResultAttrs(attributes);

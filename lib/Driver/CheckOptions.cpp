@@ -5,7 +5,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <limits>
@@ -16,6 +18,12 @@ using llvm::formatv;
 namespace {
 
 using Check = std::optional<OptionError>;
+
+std::string spell(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
 
 Check checkPositive(llvm::StringRef option, int64_t value) {
   if (value > 0)
@@ -30,11 +38,52 @@ Check checkChoice(llvm::StringRef option, llvm::StringRef value, llvm::ArrayRef<
                      formatv("it is one of {0}", llvm::make_range(choices.begin(), choices.end()))};
 }
 
+/// A number that is kept in f64 and used in f32: finite in both, and not rounded to zero.
 Check checkReal(llvm::StringRef option, double value) {
-  if (std::isfinite(value) && value >= 0)
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  if (!(value >= 0 && value <= kLargest))
+    return OptionError{formatv("option '--{0}': expected a number of at least 0 that is finite in float32, got {1} "
+                               "[option-range]",
+                               option, spell(value)),
+                       ""};
+  if (value != 0 && static_cast<float>(value) == 0)
+    return OptionError{formatv("option '--{0}': {1} is 0 in float32 [option-range]", option, spell(value)),
+                       "give 0, or at least 1e-45"};
+  return {};
+}
+
+/// A number in [0, 1) that is below 1 in f32 too.
+Check checkFraction(llvm::StringRef option, double value, llvm::StringRef what) {
+  if (value >= 0 && static_cast<float>(value) < 1)
     return {};
-  return OptionError{formatv("option '--{0}': expected a number of at least 0, got {1} [option-range]", option, value),
-                     ""};
+  return OptionError{
+      formatv("option '--{0}': expected {1} in [0, 1), got {2} [option-range]", option, what, spell(value)), ""};
+}
+
+/// What is given and would change nothing.
+Check checkUnused(const Options &options) {
+  auto fail = [](llvm::StringRef option, llvm::StringRef reason, llvm::StringRef note) {
+    return OptionError{formatv("option '{0}': has no effect with {1} [option-unused]", option, reason), note.str()};
+  };
+  if (options.optimizer != "sgd" && options.isGiven("momentum"))
+    return fail("--momentum", "--optimizer " + options.optimizer, "give --optimizer sgd, or leave it out");
+  for (llvm::StringRef name : {"beta1", "beta2", "epsilon"})
+    if (options.optimizer != "adamw" && options.isGiven(name))
+      return fail("--" + name.str(), "--optimizer " + options.optimizer, "give --optimizer adamw, or leave it out");
+  if (options.lrSchedule == "constant" && options.totalSteps)
+    return fail("--total-steps", "--lr-schedule constant", "give --lr-schedule cosine, or leave it out");
+  for (llvm::StringRef name : {"o", "target-cpu"})
+    if (options.emit != Emit::Plan && options.isGiven(name))
+      return fail((name.size() == 1 ? "-" : "--") + name.str(), "--emit",
+                  "--emit prints the module and writes no plan: leave one of them out");
+  return {};
+}
+
+/// Where the plan goes.
+Check checkOutput(const Options &options) {
+  if (options.emit == Emit::Plan && options.output.empty())
+    return OptionError{"option '-o': the folder of the plan is missing [option-output]", "for example -o plan"};
+  return {};
 }
 
 /// One micro-batch a replica is dp * micro-batch samples; a step is a whole number of them.
@@ -106,7 +155,7 @@ Check checkPrecision(const Options &options) {
   auto isWithin = [](double value, double low, double high) { return value >= low && value <= high; };
   if (!isWithin(options.getLossScaleInit(), 0x1p-24, 0x1p24))
     return OptionError{formatv("option '--loss-scale-init': expected a number in [2^-24, 2^24], got {0} [option-range]",
-                               options.getLossScaleInit()),
+                               spell(options.getLossScaleInit())),
                        ""};
   // The number of good steps is an f32, exact up to 2^24.
   if (options.getLossScaleGrowthInterval() < 1 || options.getLossScaleGrowthInterval() > (1 << 24))
@@ -117,13 +166,13 @@ Check checkPrecision(const Options &options) {
   if (!isWithin(options.getLossScaleGrowthFactor(), 1, 0x1p24))
     return OptionError{
         formatv("option '--loss-scale-growth-factor': expected a number in [1, 2^24], got {0} [option-range]",
-                options.getLossScaleGrowthFactor()),
+                spell(options.getLossScaleGrowthFactor())),
         "1 keeps the scale from growing"};
   double backoff = options.getLossScaleBackoffFactor();
   if (!(backoff > 0 && backoff < 1))
     return OptionError{
         formatv("option '--loss-scale-backoff-factor': expected a number between 0 and 1, got {0} [option-range]",
-                backoff),
+                spell(backoff)),
         ""};
   return {};
 }
@@ -154,7 +203,6 @@ std::optional<OptionError> shardc::driver::checkOptions(const Options &options) 
   // Sizes first: what follows multiplies them.
   if (Check check = checkSizes(options))
     return check;
-  constexpr double kLargestBelowOne = 1 - 1e-12;
   Check checks[] = {
       checkMeshOrder(options.meshOrder),
       checkPositive("global-batch", options.getGlobalBatch()),
@@ -172,15 +220,16 @@ std::optional<OptionError> shardc::driver::checkOptions(const Options &options) 
   for (Check &check : checks)
     if (check)
       return check;
-  for (auto [name, beta] : {std::pair("beta1", options.beta1), std::pair("beta2", options.beta2)})
-    if (!(beta >= 0 && beta <= kLargestBelowOne))
-      return OptionError{formatv("option '--{0}': expected a number in [0, 1), got {1} [option-range]", name, beta),
-                         ""};
-  if (!(options.dropout < 1))
-    return OptionError{
-        formatv("option '--dropout': expected a probability in [0, 1), got {0} [option-range]", options.dropout), ""};
+  for (Check check :
+       {checkFraction("beta1", options.beta1, "a number"), checkFraction("beta2", options.beta2, "a number"),
+        options.isGiven("dropout") ? checkFraction("dropout", options.dropout, "a probability") : Check()})
+    if (check)
+      return check;
   for (Check check : {checkBatch(options), checkScheduleLength(options)})
     if (check)
       return check;
-  return checkLrSchedule(options);
+  for (Check check : {checkLrSchedule(options), checkUnused(options), checkOutput(options)})
+    if (check)
+      return check;
+  return {};
 }

@@ -1,6 +1,7 @@
 //===-- Diagnostics.cpp - how shardc talks to its user ------------------------------------------------------------===//
 
 #include "shardc/Driver/Diagnostics.h"
+#include "shardc/Driver/Remedies.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
@@ -19,17 +20,26 @@ using namespace shardc::driver;
 namespace {
 
 constexpr int kMostErrors = 20;
+constexpr llvm::StringLiteral kInternal = "internal error: ";
 
 /// Async-signal-safe: one line, then the end.
 void reportSignal(int) {
-  static const char text[] = "error: internal error of the compiler (a crash); please report it with the model and the "
-                             "command line\n";
+  static const char text[] = "error: internal error: the compiler crashed\n"
+                             "note: this is a defect of shardc: report it with the model and the command line\n";
   (void)!write(STDERR_FILENO, text, std::strlen(text));
   _exit(1);
 }
 
 void reportFatalError(void *, const char *reason, bool) {
-  llvm::errs() << "error: internal error of the compiler: " << reason << "\n";
+  printError((kInternal + llvm::Twine(reason)).str(), getRemedy(""));
+  _exit(1);
+}
+
+/// There is no defect in a model that is too large for this machine.
+void reportOutOfMemory(void *, const char *, bool) {
+  static const char text[] = "error: the compiler is out of memory\n"
+                             "note: give it more, or a model with smaller tensors\n";
+  (void)!write(STDERR_FILENO, text, std::strlen(text));
   _exit(1);
 }
 
@@ -61,15 +71,16 @@ StringRef getSeverity(DiagnosticSeverity severity) {
 } // namespace
 
 int shardc::driver::printError(llvm::StringRef message, llvm::StringRef note) {
-  llvm::errs() << "error: " << message << "\n";
-  if (!note.empty())
-    llvm::errs() << "note: " << note << "\n";
+  llvm::StringRef label = findLabel(message);
+  bool isOurs = label.empty() && note.empty() && !message.starts_with(kInternal);
+  llvm::errs() << "error: " << (isOurs ? kInternal : "") << makePrintable(message) << "\n";
+  llvm::errs() << "note: " << makePrintable(note.empty() ? getRemedy(label) : note) << "\n";
   return 1;
 }
 
 void shardc::driver::reportCrashesInOneLine() {
   llvm::install_fatal_error_handler(reportFatalError);
-  llvm::install_bad_alloc_error_handler(reportFatalError);
+  llvm::install_bad_alloc_error_handler(reportOutOfMemory);
   for (int number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE})
     std::signal(number, reportSignal);
 }
@@ -100,17 +111,23 @@ DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context) : context(context) {
 DiagnosticPrinter::~DiagnosticPrinter() {
   context.getDiagEngine().eraseHandler(handler);
   if (errors > kMostErrors)
-    llvm::errs() << "error: and " << errors - kMostErrors << " more\n";
+    llvm::errs() << "note: and " << errors - kMostErrors << " more errors\n";
 }
 
 void DiagnosticPrinter::print(Diagnostic &diagnostic) {
-  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && ++errors > kMostErrors)
+  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  if (isError && ++errors > kMostErrors)
     return;
   std::string message = diagnostic.str(), node = getNodeName(diagnostic.getLocation());
-  llvm::errs() << getSeverity(diagnostic.getSeverity());
+  StringRef label = findLabel(message);
+  // A fault of the user's has a label.
+  bool isInternal = isError && label.empty(), saysSo = StringRef(message).starts_with(kInternal);
+  llvm::errs() << getSeverity(diagnostic.getSeverity()) << (isInternal && !saysSo ? kInternal : "");
   if (!node.empty() && !StringRef(message).contains(node))
-    llvm::errs() << "node '" << node << "': ";
-  llvm::errs() << message << "\n";
+    llvm::errs() << "node '" << makePrintable(node) << "': ";
+  llvm::errs() << makePrintable(message) << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
-    llvm::errs() << "note: " << note.str() << "\n";
+    llvm::errs() << "note: " << makePrintable(note.str()) << "\n";
+  if (isInternal || (isError && diagnostic.getNotes().empty()))
+    llvm::errs() << "note: " << getRemedy(label) << "\n";
 }

@@ -104,7 +104,7 @@ LogicalResult writeFile(Location loc, const std::string &path, StringRef bytes) 
     file.clear_error();
   }
   if (error)
-    return emitError(loc) << "file '" << path << "': cannot be written: " << error.message();
+    return emitError(loc) << "file '" << path << "': cannot be written: " << error.message() << " [output-file]";
   return success();
 }
 
@@ -142,7 +142,8 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
     return failure();
   auto object = llvm::MemoryBuffer::getFile(kernels, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!object)
-    return emitError(loc) << "file '" << kernels << "': cannot be read: " << object.getError().message();
+    return emitError(loc) << "file '" << kernels << "': cannot be read: " << object.getError().message()
+                          << " [output-file]";
 
   plan::Plan plan;
   if (failed(plan::buildPlan(module, plan)))
@@ -159,6 +160,7 @@ LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string
   if (failed(writeFile(loc, partial.getFile(rt::kPlanFile), rt::serializePlan(plan))))
     return failure();
   if (std::error_code error = partial.commit())
-    return emitError(loc) << "output '" << folder << "': cannot be put in place: " << error.message();
+    return emitError(loc) << "output '" << folder << "': cannot be put in place: " << error.message()
+                          << " [output-folder]";
   return success();
 }

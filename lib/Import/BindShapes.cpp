@@ -1,6 +1,7 @@
 //===-- BindShapes.cpp - the sizes of the model's inputs ----------------------------------------------------------===//
 
 #include "BindShapes.h"
+#include "ListNames.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -52,26 +53,25 @@ LogicalResult ShapeBinding::bindBatch(const onnx::ValueInfoProto &input) {
 }
 
 LogicalResult ShapeBinding::bindSymbols() {
-  llvm::StringSet<> declared;
-  auto collect = [&](const onnx::ValueInfoProto &info) {
-    for (const auto &dim : info.type().tensor_type().shape().dim())
-      declared.insert(dim.dim_param());
-  };
-  for (const onnx::ValueInfoProto *input : getInputs())
-    collect(*input);
+  std::vector<std::string> declared, names;
+  for (const onnx::ValueInfoProto *input : getInputs()) {
+    names.push_back(input->name());
+    for (const auto &dim : input->type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty() && !llvm::is_contained(declared, dim.dim_param()))
+        declared.push_back(dim.dim_param());
+  }
   for (const auto &[symbol, size] : options.dims) {
-    if (size <= 0)
-      (void)diagnostics.error("shape-59", "option", "--dim",
-                              Twine("'") + symbol + "' is " + Twine(size) + ", expected at least 1");
-    else if (!declared.contains(symbol))
+    if (!llvm::is_contained(declared, symbol))
       (void)diagnostics.error("shape-52", "option", "--dim",
-                              Twine("no input of the model has a dimension called '") + symbol + "'");
+                              Twine("no input of the model has a dimension called '") + symbol + "'",
+                              "its named dimensions are " + listNames(declared));
     else
       (void)bindSymbol(symbol, size, symbol);
   }
   for (const auto &[name, shape] : options.shapes)
     if (!llvm::any_of(getInputs(), [&](const auto *input) { return input->name() == name; }))
-      (void)diagnostics.error("shape-52", "option", "--shape", Twine("the model has no input '") + name + "'");
+      (void)diagnostics.error("shape-52", "option", "--shape", Twine("the model has no input '") + name + "'",
+                              "its inputs are " + listNames(names));
   for (const onnx::ValueInfoProto *input : getInputs())
     (void)bindBatch(*input);
   return success(!diagnostics.hasErrors());
@@ -95,63 +95,77 @@ LogicalResult ShapeBinding::checkBatch(const ModelInput &input, bool isFixed) {
           : Twine("--micro-batch and --dp give the batch"));
 }
 
+/// Whether `--shape` and the file may speak of the same input.
+LogicalResult ShapeBinding::checkRank(const onnx::ValueInfoProto &info, const std::vector<int64_t> *given) {
+  const onnx::TypeProto::Tensor &type = info.type().tensor_type();
+  if (!type.has_shape() && !given)
+    return diagnostics.error("shape-52", "input", info.name(), "has no shape",
+                             Twine("give it: --shape ") + info.name() + "=" + Twine(getBatch()) + "x…");
+  if (given && type.has_shape() && static_cast<int>(given->size()) != type.shape().dim_size())
+    return diagnostics.error("shape-53", "input", info.name(),
+                             Twine("--shape gives it rank ") + Twine(given->size()) + ", the model rank " +
+                                 Twine(type.shape().dim_size()),
+                             "give all its dimensions, dimension 0 being the batch");
+  return success();
+}
+
+/// The size of dimension `index`: the file's, else that of `--shape`, of its symbol, or of the batch.
+FailureOr<int64_t> ShapeBinding::bindDim(StringRef input, int64_t index, const onnx::TensorShapeProto::Dimension &dim,
+                                         std::optional<int64_t> given) {
+  const std::string &symbol = dim.dim_param();
+  if (dim.value_case() == onnx::TensorShapeProto::Dimension::kDimValue) {
+    if (dim.dim_value() < 0)
+      return diagnostics.error("tensor-32", "input", input,
+                               Twine("dimension ") + Twine(index) + " is " + Twine(dim.dim_value()));
+    if (given && *given != dim.dim_value())
+      return diagnostics.error("shape-53", "input", input,
+                               Twine("dimension ") + Twine(index) + " is " + Twine(dim.dim_value()) +
+                                   " in the model, but " + Twine(*given) + " in --shape");
+    return dim.dim_value();
+  }
+  if (given) {
+    if (!symbol.empty() && failed(bindSymbol(symbol, *given, input)))
+      return failure();
+    return *given;
+  }
+  if (auto known = symbols.find(symbol); !symbol.empty() && known != symbols.end())
+    return known->second;
+  if (index == 0)
+    return getBatch();
+  return diagnostics.error(
+      "shape-52", "input", input,
+      Twine("dimension ") + Twine(index) + (symbol.empty() ? std::string() : " ('" + symbol + "')") + " has no size",
+      symbol.empty() ? "give the whole shape: --shape " + input.str() + "=" + std::to_string(getBatch()) + "x…"
+                     : "give it: --dim " + symbol + "=N");
+}
+
 FailureOr<ModelInput> ShapeBinding::bindInput(const onnx::ValueInfoProto &info) {
+  static const onnx::TensorShapeProto::Dimension kUnknown;
   const onnx::TypeProto::Tensor &type = info.type().tensor_type();
   ModelInput input;
   input.name = info.name();
   input.type = type.elem_type();
   if (!getElementType(diagnostics.getContext(), input.type))
     return diagnostics.error("tensor-40", "input", input.name,
-                             Twine("has element type ") + getTypeName(input.type) + ", which is not supported",
-                             "export the model in float32, with int32, int64 or bool for indices and masks");
+                             Twine("has element type ") + getTypeName(input.type) + ", which is not supported");
   const std::vector<int64_t> *given = findGivenShape(input.name);
-  if (!type.has_shape() && !given)
-    return diagnostics.error("shape-52", "input", input.name, "has no shape",
-                             Twine("give it: --shape ") + input.name + "=" + Twine(getBatch()) + "x…");
-  if (given && type.has_shape() && static_cast<int>(given->size()) != type.shape().dim_size())
-    return diagnostics.error("shape-53", "input", input.name,
-                             Twine("--shape gives it rank ") + Twine(given->size()) + ", the model rank " +
-                                 Twine(type.shape().dim_size()));
-  bool isFixed = false;
+  if (failed(checkRank(info, given)))
+    return failure();
   int64_t rank = given ? static_cast<int64_t>(given->size()) : type.shape().dim_size();
   for (int64_t i = 0; i < rank; ++i) {
-    static const onnx::TensorShapeProto::Dimension kUnknown;
     const auto &dim = type.has_shape() ? type.shape().dim(static_cast<int>(i)) : kUnknown;
-    int64_t size = -1;
-    if (dim.value_case() == onnx::TensorShapeProto::Dimension::kDimValue) {
-      size = dim.dim_value();
-      isFixed |= i == 0;
-      if (size < 0)
-        return diagnostics.error("tensor-32", "input", input.name,
-                                 Twine("dimension ") + Twine(i) + " is " + Twine(size));
-      if (given && (*given)[i] != size)
-        return diagnostics.error("shape-53", "input", input.name,
-                                 Twine("dimension ") + Twine(i) + " is " + Twine(size) + " in the model, but " +
-                                     Twine((*given)[i]) + " in --shape");
-    } else if (given) {
-      size = (*given)[i];
-      if (!dim.dim_param().empty() && failed(bindSymbol(dim.dim_param(), size, input.name)))
-        return failure();
-    } else if (auto known = symbols.find(dim.dim_param()); !dim.dim_param().empty() && known != symbols.end()) {
-      size = known->second;
-    } else if (i == 0) {
-      size = getBatch();
-    } else {
-      std::string symbol = dim.dim_param();
-      return diagnostics.error("shape-52", "input", input.name,
-                               Twine("dimension ") + Twine(i) +
-                                   (symbol.empty() ? Twine(" has no size") : Twine(" ('") + symbol + "') has no size"),
-                               symbol.empty() ? Twine("give the whole shape: --shape ") + input.name + "=" +
-                                                    Twine(getBatch()) + "x…"
-                                              : Twine("give it: --dim ") + symbol + "=N");
-    }
-    if (size <= 0)
+    FailureOr<int64_t> size = bindDim(input.name, i, dim, given ? std::optional((*given)[i]) : std::nullopt);
+    if (failed(size))
+      return failure();
+    if (*size <= 0)
       return diagnostics.error("shape-59", "input", input.name,
-                               Twine("dimension ") + Twine(i) + " is " + Twine(size) + ", expected at least 1");
-    input.shape.push_back(size);
+                               Twine("dimension ") + Twine(i) + " is " + Twine(*size) + ", expected at least 1");
+    input.shape.push_back(*size);
   }
   if (!countElements(input.shape))
     return diagnostics.error("tensor-33", "input", input.name, "the product of its dimensions overflows");
+  bool isFixed =
+      type.shape().dim_size() != 0 && type.shape().dim(0).value_case() == onnx::TensorShapeProto::Dimension::kDimValue;
   if (failed(checkBatch(input, isFixed)))
     return failure();
   return input;
@@ -163,7 +177,8 @@ FailureOr<std::vector<ModelInput>> ShapeBinding::bind() {
   std::vector<ModelInput> inputs;
   // Shapes that are given bind symbols of other inputs too, whatever their order.
   for (const onnx::ValueInfoProto *info : getInputs())
-    if (const std::vector<int64_t> *given = findGivenShape(info->name()))
+    if (const std::vector<int64_t> *given = findGivenShape(info->name());
+        given && static_cast<int>(given->size()) == info->type().tensor_type().shape().dim_size())
       for (auto [dim, size] : llvm::zip(info->type().tensor_type().shape().dim(), *given))
         if (!dim.dim_param().empty())
           (void)bindSymbol(dim.dim_param(), size, info->name());

@@ -31,6 +31,9 @@ private:
   mlir::LogicalResult bindSymbols();
   mlir::LogicalResult bindBatch(const onnx::ValueInfoProto &input);
   mlir::LogicalResult bindSymbol(mlir::StringRef symbol, int64_t size, mlir::StringRef input);
+  mlir::LogicalResult checkRank(const onnx::ValueInfoProto &info, const std::vector<int64_t> *given);
+  mlir::FailureOr<int64_t> bindDim(mlir::StringRef input, int64_t index, const onnx::TensorShapeProto::Dimension &dim,
+                                   std::optional<int64_t> given);
   mlir::FailureOr<ModelInput> bindInput(const onnx::ValueInfoProto &input);
   mlir::LogicalResult checkBatch(const ModelInput &input, bool isFixed);
   const std::vector<int64_t> *findGivenShape(mlir::StringRef input) const;

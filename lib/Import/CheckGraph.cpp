@@ -51,24 +51,52 @@ private:
              "export with opset_version=17 (TorchScript) or 18 (dynamo)");
     }
     if (!hasDefault)
-      fail("file-7", "model", file.path, "imports no opset of ONNX's own domain", "export the model again");
+      fail("file-7", "model", file.path, "imports no opset of ONNX's own domain");
   }
 
   void checkName(StringRef kind, const std::string &name) {
     if (!isUtf8(name))
-      fail("file-12", kind, "?", "a name is no valid UTF-8");
+      fail("file-12", kind, name, "its name is no valid UTF-8");
   }
 
-  void checkNames() {
-    for (const onnx::NodeProto &node : graph.node()) {
+  void checkNames(const google::protobuf::RepeatedPtrField<onnx::NodeProto> &nodes) {
+    for (const onnx::NodeProto &node : nodes) {
       checkName("node", node.name());
+      checkName("operator", node.op_type());
+      checkName("domain", node.domain());
       for (const std::string &value : node.input())
         checkName("value", value);
       for (const std::string &value : node.output())
         checkName("value", value);
+      for (const onnx::AttributeProto &attribute : node.attribute())
+        checkName("attribute", attribute.name());
     }
+  }
+
+  void checkName(StringRef kind, const onnx::ValueInfoProto &info) {
+    checkName(kind, info.name());
+    for (const onnx::TensorShapeProto::Dimension &dim : info.type().tensor_type().shape().dim())
+      checkName("dimension", dim.dim_param());
+  }
+
+  /// Names go into the IR and the plan, whose strings are UTF-8.
+  void checkNames() {
+    checkNames(graph.node());
     for (const onnx::TensorProto &tensor : graph.initializer())
       checkName("tensor", tensor.name());
+    for (const onnx::ValueInfoProto &info : graph.input())
+      checkName("input", info);
+    for (const onnx::ValueInfoProto &info : graph.output())
+      checkName("output", info);
+    for (const onnx::FunctionProto &function : model.functions()) {
+      checkName("function", function.name());
+      checkName("domain", function.domain());
+      for (const std::string &value : function.input())
+        checkName("value", value);
+      for (const std::string &value : function.output())
+        checkName("value", value);
+      checkNames(function.node());
+    }
   }
 
   void checkInitializers() {

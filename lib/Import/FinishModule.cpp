@@ -32,7 +32,7 @@ LogicalResult Importer::finish(MeanParts loss) {
   func::ReturnOp::create(state.builder, getLocation("loss"), ValueRange{loss.sum, loss.weight});
   setModuleAttributes();
   eraseDeadOps();
-  if (failed(eraseUnusedParameters()))
+  if (failed(checkDropout()) || failed(eraseUnusedParameters()))
     return failure();
   setFunctionType(loss);
   return success();
@@ -49,6 +49,15 @@ void Importer::eraseDeadOps() {
   int64_t origin = 0;
   for (Operation &op : body->without_terminator())
     op.setAttr(nn::kOriginAttr, IntegerAttr::get(IntegerType::get(context, 64), origin++));
+}
+
+/// A probability that is given must be that of something; none is what a model without Dropout has.
+LogicalResult Importer::checkDropout() {
+  if (options.dropout <= 0 || llvm::any_of(*body, [](Operation &op) { return isa<nn::RngUniformOp>(op); }))
+    return success();
+  return diagnostics.error("option-unused", "option", "--dropout",
+                           "has no effect, as the loss depends on no Dropout in training mode",
+                           "export with training=TrainingMode.TRAINING, or leave it out");
 }
 
 LogicalResult Importer::eraseUnusedParameters() {

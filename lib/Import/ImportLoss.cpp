@@ -1,6 +1,7 @@
 //===-- ImportLoss.cpp - which output is the loss, and its parts --------------------------------------------------===//
 
 #include "Importer.h"
+#include "ListNames.h"
 #include "Loss.h"
 
 using namespace mlir;
@@ -22,11 +23,17 @@ std::vector<std::string> Importer::getOutputs() const {
   return names;
 }
 
-FailureOr<std::string> Importer::chooseLossOutput() {
+/// The outputs that may be the loss.
+std::vector<std::string> Importer::getScalarOutputs() const {
   std::vector<std::string> scalars;
   for (const std::string &name : getOutputs())
     if (Operand value = state.values.lookup(name); value && value.isFloat() && value.getNumElements() == 1)
       scalars.push_back(name);
+  return scalars;
+}
+
+FailureOr<std::string> Importer::chooseLossOutput() {
+  std::vector<std::string> scalars = getScalarOutputs();
   if (scalars.size() == 1)
     return scalars.front();
   if (llvm::is_contained(scalars, "loss"))
@@ -45,7 +52,9 @@ FailureOr<std::string> Importer::chooseLogits() {
       candidates.push_back(name);
   if (candidates.empty())
     return diagnostics.error("training-67", "model", file.path,
-                             "no output is logits: floats of [batch, …, classes], as --loss cross_entropy needs");
+                             "no output is logits: floats of [batch, …, classes], as --loss cross_entropy needs",
+                             getScalarOutputs().empty() ? "export the model with its logits as an output"
+                                                        : "the model has its loss in the graph: leave --loss out");
   if (candidates.size() > 1)
     state.notes.push_back("the loss is that of the output '" +
                           (llvm::is_contained(candidates, "logits") ? "logits" : candidates.front()) + "'");
@@ -109,7 +118,8 @@ FailureOr<MeanParts> Importer::buildLoss() {
     return buildCrossEntropyLoss(builder);
   if (loss.consume_front("output:")) {
     if (!llvm::is_contained(getOutputs(), loss.str()))
-      return diagnostics.error("training-67", "option", "--loss", Twine("the model has no output '") + loss + "'");
+      return diagnostics.error("training-67", "option", "--loss", Twine("the model has no output '") + loss + "'",
+                               "its outputs are " + listNames(getOutputs()));
     return takeLossOutput(builder, loss);
   }
   if (!loss.empty())

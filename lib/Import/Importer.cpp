@@ -7,6 +7,7 @@
 #include "mlir/IR/Verifier.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -46,6 +47,9 @@ Importer::Importer(Diagnostics &diagnostics, const ImportOptions &options, OnnxF
 }
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
+  if (const std::string &root = options.externalDataRoot; !root.empty() && !llvm::sys::fs::is_directory(root))
+    return diagnostics.error("option-folder", "option", "--external-data-root",
+                             Twine("'") + root + "' is no folder that exists");
   if (failed(readGraph()) || failed(checkTensors()))
     return failure();
   FailureOr<std::vector<ModelInput>> bound = binding.bind();
@@ -103,7 +107,18 @@ LogicalResult Importer::checkTensors() {
     if (succeeded(checked))
       tensors.push_back(std::move(*checked));
   }
-  return success(!diagnostics.hasErrors());
+  return checkExternalRoot();
+}
+
+/// The folder that the user names must be one, and have a use.
+LogicalResult Importer::checkExternalRoot() {
+  const std::string &root = options.externalDataRoot;
+  if (root.empty() || diagnostics.hasErrors())
+    return success(!diagnostics.hasErrors());
+  if (llvm::none_of(tensors, [](const Tensor &tensor) { return tensor.external != nullptr; }))
+    return diagnostics.error("option-unused", "option", "--external-data-root",
+                             "has no effect, as the model has no external data");
+  return success();
 }
 
 void Importer::countUses() {
@@ -135,7 +150,8 @@ void Importer::startFunction() {
     declared[info.name()] = &info;
   for (const auto &info : file.model->graph().output())
     declared[info.name()] = &info;
-  Location loc = getLocation(file.path);
+  // No name: names are those of nodes.
+  Location loc = FileLineColLoc::get(context, file.path, 0, 0);
   module = ModuleOp::create(loc);
   state.builder.setInsertionPointToEnd(module->getBody());
   function = func::FuncOp::create(state.builder, loc, "forward", FunctionType::get(context, {}, {}));

@@ -28,6 +28,7 @@ private:
   //===-- The file (Importer.cpp) ---------------------------------------------------------------------------------===//
   mlir::LogicalResult readGraph();
   mlir::LogicalResult checkTensors();
+  mlir::LogicalResult checkExternalRoot();
   mlir::LogicalResult readConstants();
   void countUses();
 
@@ -48,11 +49,13 @@ private:
   mlir::FailureOr<std::string> chooseLossOutput();
   mlir::FailureOr<std::string> chooseLogits();
   std::vector<std::string> getOutputs() const;
+  std::vector<std::string> getScalarOutputs() const;
   mlir::Value addLabels(mlir::ArrayRef<int64_t> shape);
 
   //===-- The module (FinishModule.cpp) ---------------------------------------------------------------------------===//
   mlir::LogicalResult finish(MeanParts loss);
   void eraseDeadOps();
+  mlir::LogicalResult checkDropout();
   mlir::LogicalResult eraseUnusedParameters();
   void setFunctionType(MeanParts loss);
   void setModuleAttributes();

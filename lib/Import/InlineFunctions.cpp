@@ -11,7 +11,8 @@ using namespace shardc::importer;
 
 namespace {
 
-constexpr int64_t kMaxNodes = 1 << 20;
+constexpr int64_t kMaxNodes = 1 << 18;
+constexpr size_t kMaxDepth = 100;
 
 using FunctionId = std::tuple<std::string, std::string, std::string>;
 using Opsets = std::map<std::string, int64_t>;
@@ -45,6 +46,8 @@ public:
       if (!functions.emplace(id, &function).second)
         return diagnostics.error("graph-30", "function", function.name(), "there are two functions of this name");
     }
+    if (FailureOr<int64_t> count = countNodes(model.graph().node()); failed(count))
+      return failure();
     collectNames();
     Scope scope{"", &opsets, nullptr, nullptr};
     for (auto [index, node] : llvm::enumerate(model.graph().node()))
@@ -54,6 +57,46 @@ public:
   }
 
 private:
+  using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+  const onnx::FunctionProto *findFunction(const onnx::NodeProto &node) const {
+    auto found = functions.find({normalizeDomain(node.domain()), node.op_type(), getOverload(node)});
+    return found == functions.end() ? nullptr : found->second;
+  }
+
+  /// How many nodes a list becomes, told before any of them is made: few functions that call one another can be more
+  /// than any memory holds. Also refuses recursion, and what is nested too deep [graph-29, graph-31].
+  FailureOr<int64_t> countNodes(const NodeList &nodes) {
+    int64_t count = 0;
+    for (const onnx::NodeProto &node : nodes) {
+      const onnx::FunctionProto *function = findFunction(node);
+      FailureOr<int64_t> size = function ? countNodes(*function) : FailureOr<int64_t>(1);
+      if (failed(size))
+        return failure();
+      count += *size;
+      if (count > kMaxNodes)
+        return diagnostics.error("graph-31", "model", path,
+                                 Twine("has more than ") + Twine(kMaxNodes) + " nodes after inlining its functions");
+    }
+    return count;
+  }
+
+  FailureOr<int64_t> countNodes(const onnx::FunctionProto &function) {
+    if (auto known = sizes.find(&function); known != sizes.end())
+      return known->second;
+    if (llvm::is_contained(stack, &function))
+      return diagnostics.error("graph-29", "function", function.name(), "calls itself");
+    if (stack.size() >= kMaxDepth)
+      return diagnostics.error("graph-31", "function", function.name(),
+                               Twine("is called through more than ") + Twine(kMaxDepth) + " functions");
+    stack.push_back(&function);
+    FailureOr<int64_t> count = countNodes(function.node());
+    stack.pop_back();
+    if (succeeded(count))
+      sizes[&function] = *count;
+    return count;
+  }
+
   void collectNames() {
     for (const onnx::NodeProto &node : model.graph().node()) {
       for (const std::string &name : node.input())
@@ -114,9 +157,6 @@ private:
   }
 
   LogicalResult visit(const onnx::NodeProto &node, const Scope &scope, int64_t index) {
-    if (static_cast<int64_t>(graph.nodes.size()) >= kMaxNodes)
-      return diagnostics.error("graph-31", "model", path,
-                               Twine("has more than ") + Twine(kMaxNodes) + " nodes after inlining its functions");
     Node flat;
     flat.name = nameNode(node, scope, index);
     flat.opType = node.op_type();
@@ -130,17 +170,13 @@ private:
       flat.outputs.push_back(resolveValue(name, scope));
     if (failed(resolveAttributes(node, scope, flat)))
       return failure();
-    auto found = functions.find({flat.domain, flat.opType, getOverload(node)});
-    if (found == functions.end()) {
-      graph.nodes.push_back(std::move(flat));
-      return success();
-    }
-    return inlineCall(flat, *found->second);
+    if (const onnx::FunctionProto *function = findFunction(node))
+      return inlineCall(flat, *function);
+    graph.nodes.push_back(std::move(flat));
+    return success();
   }
 
   LogicalResult inlineCall(const Node &call, const onnx::FunctionProto &function) {
-    if (llvm::is_contained(stack, &function))
-      return diagnostics.error("graph-29", "function", function.name(), "calls itself", "recursion cannot be inlined");
     if (static_cast<int>(call.inputs.size()) > function.input_size() ||
         static_cast<int>(call.outputs.size()) > function.output_size())
       return diagnostics.error("graph-23", "node", call.name,
@@ -164,11 +200,9 @@ private:
     mapValues(call, function, values);
     Opsets opsets = getOpsets(function.opset_import());
     Scope scope{call.name + "/", &opsets, &values, &attributes};
-    stack.push_back(&function);
     for (auto [index, node] : llvm::enumerate(function.node()))
       if (failed(visit(node, scope, static_cast<int64_t>(index))))
         return failure();
-    stack.pop_back();
     return success();
   }
 
@@ -211,6 +245,7 @@ private:
   std::string path;
   std::map<FunctionId, const onnx::FunctionProto *> functions;
   std::vector<const onnx::FunctionProto *> stack;
+  llvm::DenseMap<const onnx::FunctionProto *, int64_t> sizes;
   llvm::StringSet<> taken;
   Graph graph;
 };

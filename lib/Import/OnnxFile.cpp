@@ -216,7 +216,7 @@ public:
     if (status.type() != llvm::sys::fs::file_type::regular_file)
       return fail("file-0", "is not a regular file", "give the path of an .onnx file");
     if (status.getSize() == 0)
-      return fail("file-1", "the file is empty", "export the model again");
+      return fail("file-1", "the file is empty");
     if (static_cast<int64_t>(status.getSize()) >= kMaxInlineBytes)
       return fail("file-4", Twine("the file has ") + Twine(status.getSize()) + " bytes, expected less than 2 GiB",
                   "export with external data: the weights then lie in a file of their own");
@@ -239,7 +239,7 @@ public:
   LogicalResult checkHeader(const onnx::ModelProto &model) {
     constexpr int64_t kMinIr = 3, kMaxIr = 13;
     if (!model.has_graph())
-      return fail("file-5", "has no graph", "export the model again");
+      return fail("file-5", "has no graph");
     if (model.ir_version() < kMinIr || model.ir_version() > kMaxIr)
       return fail("file-6",
                   Twine("has IR version ") + Twine(model.ir_version()) + ", expected " + Twine(kMinIr) + " to " +
@@ -279,8 +279,7 @@ FailureOr<OnnxFile> shardc::importer::readOnnxFile(Diagnostics &diagnostics, Str
   stream.SetTotalBytesLimit(std::numeric_limits<int>::max());
   stream.SetRecursionLimit(kMaxNesting);
   if (!file.model->ParseFromCodedStream(&stream))
-    return checker.fail("file-10", Twine("a message is malformed, or nested deeper than ") + Twine(kMaxNesting),
-                        "export the model again");
+    return checker.fail("file-10", Twine("a message is malformed, or nested deeper than ") + Twine(kMaxNesting));
   if (failed(checker.checkHeader(*file.model)))
     return failure();
   return file;

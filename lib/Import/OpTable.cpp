@@ -77,6 +77,12 @@ StringRef spellType(StringRef code) {
       .Default(code);
 }
 
+std::string spellRange(int64_t least, int64_t most) {
+  if (least == most)
+    return std::to_string(least);
+  return std::to_string(least) + (most == kManyInputs ? std::string(" or more") : " to " + std::to_string(most));
+}
+
 /// Checks nodes against the table.
 class NodeChecker {
 public:
@@ -120,13 +126,10 @@ private:
     auto inputs = static_cast<int64_t>(node.inputs.size()), outputs = static_cast<int64_t>(node.outputs.size());
     if (inputs < info.minInputs || inputs > info.maxInputs)
       return fail("graph-23", node,
-                  Twine("has ") + Twine(inputs) + " inputs, expected " + Twine(info.minInputs) +
-                      (info.maxInputs == info.minInputs ? Twine()
-                       : info.maxInputs == kManyInputs  ? Twine(" or more")
-                                                        : Twine(" to ") + Twine(info.maxInputs)));
+                  Twine("has ") + Twine(inputs) + " inputs, expected " + spellRange(info.minInputs, info.maxInputs));
     if (outputs < 1 || outputs > info.maxOutputs)
       return fail("graph-23", node,
-                  Twine("has ") + Twine(outputs) + " outputs, expected 1 to " + Twine(info.maxOutputs));
+                  Twine("has ") + Twine(outputs) + " outputs, expected " + spellRange(1, info.maxOutputs));
     for (int64_t i = 0; i < info.minInputs; ++i)
       if (node.inputs[i].empty())
         return fail("graph-24", node, Twine("its input ") + Twine(i) + " is empty, but required");

@@ -10,7 +10,7 @@
 
 namespace shardc::driver {
 
-/// Prints `error: <message>`, and `note: <note>` where there is one. Returns exit code 1.
+/// Prints `error: <message>` and `note: <note>`, by default the remedy of the message's label. Returns exit code 1.
 int printError(llvm::StringRef message, llvm::StringRef note = "");
 
 /// Turns an abort or a fault of the compiler into one line that asks for a report, instead of a stack dump.
@@ -19,8 +19,9 @@ void reportCrashesInOneLine();
 /// Prints the settings that a plan was made with.
 void printSummary(const Options &options, llvm::raw_ostream &out);
 
-/// Prints diagnostics as `error:`, `warning:`, `note:` lines, at most 20 errors; a message that does not name its node
-/// gets the name from the location.
+/// Prints diagnostics as `error:`, `warning:`, `note:` lines, at most 20 errors. A message that does not name its node
+/// gets the name from the location, an error without a note the remedy of its label; one without a label is called an
+/// internal error.
 class DiagnosticPrinter {
 public:
   explicit DiagnosticPrinter(mlir::MLIRContext &context);

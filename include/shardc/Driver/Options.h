@@ -6,9 +6,11 @@
 #ifndef SHARDC_DRIVER_OPTIONS_H
 #define SHARDC_DRIVER_OPTIONS_H
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,10 @@ struct Options {
   std::string precision = "fp32";
   std::optional<double> lossScaleInit, lossScaleGrowthFactor, lossScaleBackoffFactor; // of fp16 only
   std::optional<int64_t> lossScaleGrowthInterval;
+
+  /// The options that the command line has, by name: what is given must have an effect.
+  std::vector<std::string> given;
+  bool isGiven(std::string_view name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
 
   // Target.
   std::string targetCpu; // empty: this machine's

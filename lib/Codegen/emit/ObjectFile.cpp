@@ -43,7 +43,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, Modu
   std::string error;
   const llvm::Target *llvmTarget = lookUpTarget(getTriple(), error);
   if (!llvmTarget) {
-    at.emitError("no code generator for this machine: ") << error << " [target-machine]";
+    at.emitError("internal error: no code generator for this machine: ") << error;
     return nullptr;
   }
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(*llvmTarget, target);
@@ -129,7 +129,7 @@ LogicalResult shardc::codegen::compileObject(llvm::Module &module, const CpuTarg
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;
   if (machine->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return at.emitError("no object code for this machine [target-machine]");
+    return at.emitError("internal error: no object code for this machine");
   emission.run(module);
   return success();
 }

@@ -31,7 +31,8 @@ FailureOr<double> getRatio(NodeBuilder &builder) {
     }
   }
   if (!(ratio >= 0 && ratio <= 1))
-    return builder.fail("option-dropout", Twine("drops a ratio of ") + std::to_string(ratio) + ", expected 0 to 1");
+    return builder.fail("graph-26", Twine("drops a ratio of ") + std::to_string(ratio) + ", expected 0 to 1",
+                        "override it: --dropout P with P in [0, 1)");
   return ratio;
 }
 

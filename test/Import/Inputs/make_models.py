@@ -497,6 +497,73 @@ def refuse_sequence():
     return classifier(inputs=[sequence])
 
 
+def refuse_name():
+    """A name that is no UTF-8: the library of protobuf checks, so that the bytes are changed afterwards."""
+    return PatchedModel(classifier([node("MatMul", "x w", "y"), node("Relu", "y", "logits", "act??")]), b"act??", b"a\xff\x1b[m")
+
+
+def refuse_control_name():
+    return classifier([node("MatMul", "x w", "y", "red \x1b[31m\nerror: \u0085"), node("Conv", "y", "logits", "\x07")])
+
+
+def refuse_malformed():
+    """An input whose length leads out of its message."""
+    return PatchedModel(classifier([MATMUL], [info("x", ["b"])]), b"\x12\x01b", b"\x12\x7fb")
+
+
+def calls(levels, width):
+    """Functions F0 … of which each calls the next `width` times."""
+    functions = []
+    for level in range(levels):
+        op, domain = ("Identity", "") if level + 1 == levels else (f"F{level + 1}", "f")
+        nodes = [node(op, "a" if k == 0 else f"t{k - 1}", "z" if k + 1 == width else f"t{k}", domain=domain)
+                 for k in range(width)]
+        functions.append(helper.make_function("f", f"F{level}", ["a"], ["z"], nodes,
+                                              [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]))
+    return classifier([node("MatMul", "x w", "y"), node("F0", "y", "logits", domain="f")], functions=functions,
+                      imports=[helper.make_opsetid("", 17), helper.make_opsetid("f", 1)])
+
+
+def refuse_many_nodes():
+    return calls(30, 2)
+
+
+def refuse_deep_calls():
+    return calls(120, 1)
+
+
+def refuse_step():
+    return classifier([node("Slice", "x s e a z", "y", "slice"), node("MatMul", "y w", "logits")],
+                      initializers=[W, ints("s", 0), ints("e", 4), ints("a", 1), ints("z", 0)])
+
+
+def refuse_range():
+    nodes = [node("Range", "start limit delta", "r", "range"), node("ReduceSum", "r", "sum", keepdims=0),
+             node("MatMul", "x w", "y"), node("Add", "y sum", "logits")]
+    return classifier(nodes, initializers=[W, scalar("start", 0), scalar("limit", 2e9), scalar("delta", 1)])
+
+
+def refuse_declared_type():
+    return classifier(outputs=[info("logits", [BATCH, 3], TensorProto.DOUBLE)])
+
+
+def refuse_ratio():
+    return classifier([node("Dropout", "x r t", "y", "drop"), node("MatMul", "y w", "logits")],
+                      initializers=[W, scalar("r", 1.5), scalar("t", True, np.bool_)])
+
+
+class PatchedModel:
+    """A model with some bytes changed for as many others."""
+
+    def __init__(self, proto, old, new):
+        data = proto.SerializeToString(deterministic=True)
+        assert len(old) == len(new) and old in data
+        self.data = data.replace(old, new)
+
+    def SerializeToString(self, deterministic):
+        return self.data
+
+
 def write(name, proto):
     (HERE / f"{name}.onnx").write_bytes(proto.SerializeToString(deterministic=True))
 

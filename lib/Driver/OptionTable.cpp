@@ -127,8 +127,8 @@ private:
     auto set = [&o = o](StringRef text) -> Fault {
       auto parsed = parseSizes(text);
       if (!parsed || parsed->second.size() != 1)
-        return OptionError{
-            formatv("option '--dim': expected NAME=N with a positive N, got '{0}' [option-shape]", text), ""};
+        return OptionError{formatv("option '--dim': expected NAME=N with a positive N, got '{0}' [option-shape]", text),
+                           ""};
       if (llvm::any_of(o.dims, [&](const auto &dim) { return dim.first == parsed->first; }))
         return failTwice("dim", parsed->first);
       o.dims.emplace_back(parsed->first, parsed->second.front());
@@ -207,6 +207,4 @@ private:
 
 } // namespace
 
-std::vector<OptionRow> shardc::driver::makeOptionTable(Options &options) {
-  return TableMaker(options).run();
-}
+std::vector<OptionRow> shardc::driver::makeOptionTable(Options &options) { return TableMaker(options).run(); }

@@ -57,10 +57,9 @@ private:
     StringRef name = text.take_front(equals);
     auto row = llvm::find_if(table, [&](const OptionRow &entry) { return entry.name == name; });
     if (row == table.end())
-      return OptionError{formatv("option '{0}': is not known [option-syntax]", word.take_until([](char c) {
-                           return c == '=';
-                         })),
-                         findLikely(name)};
+      return OptionError{
+          formatv("option '{0}': is not known [option-syntax]", word.take_until([](char c) { return c == '='; })),
+          findLikely(name)};
     if (!row->mayRepeat && options.isGiven(name))
       return OptionError{formatv("option '{0}': is given twice [option-syntax]", spell(name)), "give it once"};
     if (equals == StringRef::npos && words.empty())

@@ -174,8 +174,10 @@ void Importer::addParameters() {
       state.poisoned[parameter.name] = true;
       continue;
     }
-    state.values[parameter.name] =
-        Value(body->addArgument(RankedTensorType::get(tensor.shape, element), getLocation(parameter.name)));
+    Value value = body->addArgument(RankedTensorType::get(tensor.shape, element), getLocation(parameter.name));
+    state.values[parameter.name] = value;
+    // Views that no use reads any more, and outputs of the graph, keep the name of a tensor that became several.
+    state.values.try_emplace(tensor.name, value);
   }
 }
 
@@ -198,6 +200,14 @@ LogicalResult Importer::checkForeignTypes(NodeBuilder &builder) {
   return success();
 }
 
+/// An output that the op's builder does not make must not be read.
+LogicalResult Importer::checkOutputs(NodeBuilder &builder) {
+  for (int64_t i = 0; i < builder.getNumOutputs(); ++i)
+    if (builder.isOutputUsed(i) && !state.values.lookup(builder.getNode().outputs[i]))
+      return builder.fail("graph-23", Twine("its output ") + Twine(i) + " is used, which is not supported");
+  return success();
+}
+
 void Importer::checkDeclared(const Node &node) {
   for (const std::string &output : node.outputs)
     if (const onnx::ValueInfoProto *info = declared.lookup(output))
@@ -208,7 +218,8 @@ void Importer::checkDeclared(const Node &node) {
 void Importer::buildNode(const Node &node) {
   const OpInfo *info = getOpTable().lookup(node.opType);
   NodeBuilder builder(state, node, getLocation(node.name));
-  if (!isPoisoned(node) && succeeded(checkForeignTypes(builder)) && succeeded(info->build(builder)))
+  if (!isPoisoned(node) && succeeded(checkForeignTypes(builder)) && succeeded(info->build(builder)) &&
+      succeeded(checkOutputs(builder)))
     return checkDeclared(node);
   for (const std::string &output : node.outputs)
     state.poisoned[output] = !output.empty();

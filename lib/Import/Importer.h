@@ -39,6 +39,7 @@ private:
   void buildNode(const Node &node);
   bool isPoisoned(const Node &node);
   mlir::LogicalResult checkForeignTypes(NodeBuilder &builder);
+  mlir::LogicalResult checkOutputs(NodeBuilder &builder);
   void checkDeclared(const Node &node);
   mlir::Location getLocation(mlir::StringRef name);
 

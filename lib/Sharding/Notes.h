@@ -22,6 +22,7 @@ public:
   void addParameters(mlir::func::FuncOp function);
   /// The collectives of a local function over `axis`.
   void addCollectives(mlir::func::FuncOp function);
+  void addLine(std::string line) { lines.push_back(std::move(line)); }
   /// Adds the lines to the module's.
   void append(mlir::ModuleOp module);
 

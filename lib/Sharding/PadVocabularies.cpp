@@ -2,6 +2,8 @@
 
 #include "dialects/nn/Builders.h"
 #include "lib/Sharding/CopyMakers.h"
+#include "lib/Sharding/Diagnostics.h"
+#include "lib/Sharding/Notes.h"
 #include "lib/Sharding/Parameters.h"
 #include "lib/Sharding/Vocabulary.h"
 #include "shardc/Sharding/Passes.h"
@@ -28,6 +30,9 @@ public:
 
   void add(int atomClass) { padded[atomClass] = true; }
   bool isEmpty() const { return !llvm::is_contained(padded, true); }
+  bool grows(Value value) const {
+    return llvm::any_of(subDimensions.getAtoms(value), [&](const Atom &atom) { return padded[atom.atomClass]; });
+  }
 
   /// The first op that cannot be padded, or null.
   Operation *findObstacle() {
@@ -196,8 +201,12 @@ private:
       for (const Atom &atom : subDimensions.getAtoms(argument))
         if (vocabularies[atom.atomClass] && atom.size % ranks != 0)
           padding.add(atom.atomClass);
-    if (padding.isEmpty() || padding.findObstacle())
+    if (padding.isEmpty())
       return false;
+    if (Operation *obstacle = padding.findObstacle()) {
+      noteSkipped(function, padding, obstacle);
+      return false;
+    }
     SmallVector<Type> before(function.getArgumentTypes());
     padding.run();
     for (auto [index, types] : llvm::enumerate(llvm::zip_equal(before, function.getArgumentTypes()))) {
@@ -206,6 +215,24 @@ private:
         grown[getParameterName(function, index)] = llvm::to_vector(cast<RankedTensorType>(padded).getShape());
     }
     return true;
+  }
+
+  /// Says which parameters keep a vocabulary that does not divide, and why.
+  void noteSkipped(func::FuncOp function, const Padding &padding, Operation *obstacle) {
+    std::string names;
+    for (BlockArgument argument : function.getArguments())
+      if (StringRef name = getParameterName(function, argument.getArgNumber());
+          !name.empty() && padding.grows(argument))
+        names += (names.empty() ? "" : ", ") + name.str();
+    auto mesh = getOperation()->getAttrOfType<dist::MeshAttr>(dist::kMeshAttr);
+    std::string reason = obstacle == function
+                             ? "an argument has it as a part of a dimension"
+                             : describeNode(obstacle) + " ('" + obstacle->getName().getStringRef().str() +
+                                   "') cannot do with zeros in it";
+    Notes notes(mesh);
+    notes.addLine("vocabulary not padded to a multiple of tp=" + std::to_string(mesh.getSize("tp")) + " in " + names +
+                  ": " + reason);
+    notes.append(getOperation());
   }
 
   void padUpdate(func::FuncOp function, int64_t ranks, const llvm::StringMap<SmallVector<int64_t>> &grown) {

@@ -36,7 +36,8 @@ module attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 1>, <"tp" = 2>]>}
 
 // -----
 
-// A softmax over the vocabulary cannot do with zeros: nothing is padded.
+// A softmax over the vocabulary cannot do with zeros: nothing is padded, and the plan says so.
+// CHECK: nn.notes = ["vocabulary not padded to a multiple of tp=2 in t: {{.*}} ('nn.softmax') cannot do with zeros in it"]
 // CHECK-LABEL: @accumulate
 // CHECK-SAME: tensor<5x8xf32>
 // CHECK: nn.softmax {{.*}} : tensor<4x5xf32>

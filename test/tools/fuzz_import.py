@@ -252,6 +252,26 @@ class Mutator:
         self.graph.append("node", new)
         return f"insert {new.get('op_type')} before {node.get('name')} ({value})"
 
+    def node_wrap(self):
+        """An operator that fits puts itself between a value and one user, so that later phases see new graphs."""
+        node = self.pick(self.get_nodes())
+        at = self.pick(self.get_list_of(node, "input")) if node else None
+        if at is None:
+            return None
+        new, old = Message("Node"), node.fields[at][2]
+        op = self.pick(["Relu", "Tanh", "Exp", "Neg", "Sigmoid", "Identity", "Abs", "Sqrt", "Erf", "Softplus", "Sin", "Cos", "Gelu",
+                        "Log", "Reciprocal", "Add", "Mul", "Sub", "Div", "Max", "Min", "Pow", "Softmax", "LogSoftmax", "Sum",
+                        "Transpose", "Flatten", "ReduceMean", "ReduceMax", "ReduceSumSquare", "Floor", "Round"])
+        new.append("op_type", op.encode())
+        new.append("name", b"wrap")
+        new.append("input", old)
+        if op in ("Add", "Mul", "Sub", "Div", "Max", "Min", "Pow", "Sum"):
+            new.append("input", self.pick([old, old, self.pick(self.get_values())]))
+        new.append("output", b"wrap_%d" % self.rng.randrange(10000))
+        node.fields[at][2] = new.get("output")
+        self.graph.append("node", new)
+        return f"{op} before {node.get('name')} on {old}"
+
     def add_attribute(self, node):
         attribute = Message("Attribute")
         attribute.append("name", self.pick(ATTRIBUTES))
@@ -510,7 +530,7 @@ class Mutator:
                         part[2] = b"fuzzed"
         return f"functions {depth} deep, {fan} wide" + (", cyclic" if cyclic else "")
 
-    MUTATIONS = [node_drop, node_twice, node_op, node_op, node_insert, node_insert, node_insert, input_swap, input_swap,
+    MUTATIONS = [node_drop, node_twice, node_op, node_op, node_insert, node_insert] + [node_wrap] * 8 + [ input_swap, input_swap,
                  input_cycle, arity, arity, attribute, attribute, attribute_add, attribute_add, tensor_dims, tensor_dims,
                  tensor_type, tensor_values, tensor_values, tensor_external, info, info, names, graph_values, header,
                  functions]
@@ -577,6 +597,10 @@ def find_fault(code, text, printed, seconds, resident):
     return None
 
 
+LAYOUTS = ["", "", "--tp 2", "--pp 2", "--dp 2", "--tp 2 --pp 2 --schedule gpipe", "--tp 3", "--pp 3 --recompute full",
+           "--optimizer sgd --recompute selective", "--precision bf16", "--precision fp16 --tp 2", "--tp 4 --dp 2"]
+
+
 def limit():
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -618,11 +642,12 @@ def main():
             name, data = models[number % len(models)]
             mutated, what = mutate(data, rng)
             path.write_bytes(mutated)
-            code, text, *rest = run_shardc([arguments.shardc, str(path), f"--emit={arguments.emit}", *extra])
+            layout = rng.choice(LAYOUTS)
+            code, text, *rest = run_shardc([arguments.shardc, str(path), f"--emit={arguments.emit}", *extra, *layout.split()])
             accepted += code == 0
             if fault := find_fault(code, text, *rest):
                 findings += 1
-                print(f"run {number} of {name}: {fault}: {what}\n  " + text.decode(errors="replace")[:600].replace("\n", "\n  "))
+                print(f"run {number} of {name}: {fault}: {layout} {what}\n  " + text.decode(errors="replace")[:600].replace("\n", "\n  "))
                 if arguments.keep:
                     arguments.keep.mkdir(parents=True, exist_ok=True)
                     (arguments.keep / f"{number}.onnx").write_bytes(mutated)

@@ -8,8 +8,8 @@
 
 namespace shardc::driver {
 
-/// The remedy for the errors of a label of docs/errors.md that do not say one themselves; for text without a known label,
-/// which is a fault of the compiler, a request to report it.
+/// The remedy for the errors of a label of docs/errors.md that do not say one themselves; for text without a known
+/// label, which is a fault of the compiler, a request to report it.
 llvm::StringRef getRemedy(llvm::StringRef label);
 
 /// What stands in the brackets at the end of a message; empty if nothing does.

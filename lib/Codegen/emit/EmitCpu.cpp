@@ -4,6 +4,7 @@
 
 #include "ObjectFile.h"
 
+#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "shardc/Codegen/Passes.h"
 
@@ -21,13 +22,11 @@ using namespace shardc::codegen;
 
 namespace {
 
-constexpr StringLiteral kMeshAttr = "dist.mesh";
-
 /// A module of its own with the kernels of `module`, and what they refer to.
 OwningOpRef<ModuleOp> copyKernels(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
-  if (Attribute mesh = module->getAttr(kMeshAttr))
-    (*copy)->setAttr(kMeshAttr, mesh);
+  if (Attribute mesh = module->getAttr(dist::kMeshAttr))
+    (*copy)->setAttr(dist::kMeshAttr, mesh);
   OpBuilder builder = OpBuilder::atBlockBegin(copy->getBody());
   for (auto def : module.getOps<exec::KernelDefOp>())
     builder.clone(*def);

@@ -178,6 +178,19 @@ def model_parameters():
     return classifier(nodes, initializers=initializers)
 
 
+def model_split_views():
+    """A norm scale that becomes two parameters, read through views, by nothing, and as an output of the graph."""
+    nodes = [
+        node("LayerNormalization", "x g", "a", "ln1"),
+        node("Transpose", "g", "gt", "turned", perm=[0]),
+        node("Reshape", "gt four", "g2", "alias"),
+        node("LayerNormalization", "a g2", "d", "ln2"),
+        node("Reshape", "g four", "unused", "nobody's"),
+        node("MatMul", "d w", "logits", "head"),
+    ]
+    return classifier(nodes, outputs=[LOGITS, info("g", [4])], initializers=[tensor("g", 4, fill=1), W, ints("four", 4)])
+
+
 def model_broadcasts():
     """MatMul with broadcast batches, of vectors, of a matrix by a batch; Gemm with alpha, beta and transA."""
     nodes = [

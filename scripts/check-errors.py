@@ -52,7 +52,7 @@ def count_documented(text):
 def find_tested(root, labels):
     """The labels that stand anywhere in the tests."""
     texts = [path.read_text(errors="replace") for path in (root / "test").rglob("*")
-             if path.suffix in TESTS and "Output" not in path.parts]
+             if path.suffix in TESTS and "Output" not in path.relative_to(root).parts]
     return {label for label in labels if any(re.search(rf"\b{label}\b", text) for text in texts)}
 
 

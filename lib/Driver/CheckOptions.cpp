@@ -189,7 +189,7 @@ Check checkSizes(const Options &options) {
     return OptionError{formatv("dp {0} · pp {1} · tp {2} are more ranks than a plan can name, expected at most {3} "
                                "[option-range]",
                                options.dp, options.pp, options.tp, kMostRanks),
-                       ""};
+                       "choose a smaller --dp, --pp or --tp"};
   if (options.microBatch > std::numeric_limits<int32_t>::max())
     return OptionError{formatv("option '--micro-batch': expected at most {0}, got {1} [option-range]",
                                std::numeric_limits<int32_t>::max(), options.microBatch),

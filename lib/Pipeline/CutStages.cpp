@@ -30,7 +30,7 @@ int64_t estimateTime(Operation *op) {
   return cost ? std::max(cost.getFlops() * kTimeOfFlop, cost.getBytes() * kTimeOfByte) : 0;
 }
 
-/// The ops of @accumulate as a row of items, one for each `nn.origin`.
+/// The ops of @accumulate as a row of items, one for each `nn.origin` or for several that a partial value joins.
 class Cutter {
 public:
   Cutter(func::FuncOp function, int64_t stages) : function(function), stages(stages), free(findFreeOps(function)) {}
@@ -42,12 +42,12 @@ public:
     std::optional<std::vector<int64_t>> firsts = balanceStages(problem);
     if (!firsts) {
       InFlightDiagnostic error = function.emitError("axis 'pp': ")
-                                 << stages << " pipeline stages, but the model has " << items.size()
+                                 << stages << " pipeline stages, but the model has " << count
                                  << " ops that could begin one [stage-count]";
-      if (items.empty())
+      if (count == 0)
         error.attachNote() << "every op is computed where it is used; a model that uses an input can be cut";
       else
-        error.attachNote() << "--pp from 1 to " << items.size() << " works";
+        error.attachNote() << "--pp from 1 to " << count << " works";
       return error;
     }
     assign(*firsts);
@@ -70,7 +70,51 @@ private:
     int64_t next = 0;
     for (auto &[origin, item] : items)
       item = next++;
+    count = next;
+    joinPartial();
     return success();
+  }
+
+  /// A value that is still a sum (or maximum) over ranks is not sent: whoever reads it is in its stage. Ops between the
+  /// two become one item. What adds up the gradients of the stages of a tied parameter is no reader: ReduceStep does
+  /// it.
+  void joinPartial() {
+    std::vector<int64_t> reach(count); // each item's last item of the same stage
+    for (int64_t item = 0; item < count; ++item)
+      reach[item] = item;
+    for (Operation &op : ops())
+      for (Value result : op.getResults()) {
+        dist::ShardingAttr sharding = dist::getSharding(result);
+        if (!sharding || sharding.getPartial().empty() || free.contains(&op))
+          continue;
+        auto [first, last] = getSpan(result);
+        reach[first] = std::max(reach[first], last);
+      }
+    std::vector<int64_t> joined(count);
+    int64_t next = -1, end = -1;
+    for (int64_t item = 0; item < count; ++item) {
+      next += item > end;
+      end = std::max(end, reach[item]);
+      joined[item] = next;
+    }
+    for (auto &[origin, item] : items)
+      item = joined[item];
+    count = next + 1;
+  }
+
+  /// The first and last item between a value and its readers. Results of the function are read in the last stage,
+  /// unless they are gradients, which stay where they are made.
+  std::pair<int64_t, int64_t> getSpan(Value value) {
+    int64_t first = getItem(value.getDefiningOp()), last = first;
+    for (Operation *user : value.getUsers()) {
+      bool isResult = user->hasTrait<OpTrait::IsTerminator>();
+      if (free.contains(user) || user->hasAttr(nn::kGradientSumAttr) || (isResult && isBackward(value.getDefiningOp())))
+        continue;
+      int64_t item = isResult ? count - 1 : getItem(user);
+      first = std::min(first, item);
+      last = std::max(last, item);
+    }
+    return {first, last};
   }
 
   /// Backward ops whose forward op is free go with the forward op before it.
@@ -82,8 +126,8 @@ private:
   StageProblem buildProblem() {
     StageProblem problem;
     problem.stages = stages;
-    problem.costs.assign(items.size(), 0);
-    problem.cuts.assign(items.empty() ? 0 : items.size() - 1, {0, 0});
+    problem.costs.assign(count, 0);
+    problem.cuts.assign(count == 0 ? 0 : count - 1, {0, 0});
     for (Operation &op : ops()) {
       if (free.contains(&op))
         continue;
@@ -100,8 +144,7 @@ private:
     int64_t first = getItem(value.getDefiningOp());
     int64_t last = first;
     for (Operation *user : value.getUsers())
-      last = std::max(last,
-                      user->hasTrait<OpTrait::IsTerminator>() ? static_cast<int64_t>(items.size()) - 1 : getItem(user));
+      last = std::max(last, user->hasTrait<OpTrait::IsTerminator>() ? count - 1 : getItem(user));
     for (int64_t cut = first; cut < last; ++cut) {
       problem.cuts[cut].values += 1;
       problem.cuts[cut].cost += 2 * getBytes(value) * kTimeOfSentByte;
@@ -129,6 +172,7 @@ private:
   int64_t stages;
   llvm::DenseSet<Operation *> free;
   std::map<int64_t, int64_t> items; ///< origin to position
+  int64_t count = 0;                ///< of positions
 };
 
 class CutStagesPass : public shardc::pipeline::impl::CutStagesPassBase<CutStagesPass> {

@@ -68,3 +68,21 @@ module @mask attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 1>, <"tp" =
     return %4 : tensor<4xf32>
   }
 }
+
+// -----
+
+// A sum over tp that is not complete is not sent: the cut comes after what completes it.
+// CHECK-LABEL: @partial
+// CHECK: nn.dot_general {{.*}}nn.origin = 0 {{.*}}pipe.stage = 0
+// CHECK: nn.neg {{.*}}nn.origin = 1 {{.*}}pipe.stage = 0
+// CHECK: dist.all_reduce {{.*}}pipe.stage = 0
+// CHECK: nn.tanh {{.*}}nn.origin = 2 {{.*}}pipe.stage = 1
+module @partial attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"tp" = 2>]>} {
+  func.func @accumulate(%x: tensor<4x64xf32> {nn.input = "x"}, %w: tensor<64x64xf32> {nn.parameter = {name = "w", trainable = true}}) -> tensor<4x64xf32> {
+    %0 = nn.dot_general %x, %w batch [] x [] contract [1] x [0] {dist.shardings = [#dist.sharding<[<[<4>]>, <[<64>]>] partial[<"tp", sum>]>], nn.origin = 0 : i64} : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+    %1 = nn.neg %0 {dist.shardings = [#dist.sharding<[<[<4>]>, <[<64>]>] partial[<"tp", sum>]>], nn.origin = 1 : i64} : tensor<4x64xf32>
+    %2 = dist.all_reduce %1 axes ["tp"] sum {dist.shardings = [#dist.sharding<[<[<4>]>, <[<64>]>]>], nn.origin = 1 : i64} : tensor<4x64xf32>
+    %3 = nn.tanh %2 {dist.shardings = [#dist.sharding<[<[<4>]>, <[<64>]>]>], nn.origin = 2 : i64} : tensor<4x64xf32>
+    return %3 : tensor<4x64xf32>
+  }
+}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Feeds mutated models to shardc: each run ends with exit code 0, or 1 with an `error:` line and a `note:` of its remedy.
 
-    fuzz_import.py SHARDC MODEL… [--runs N] [--seed S] [--seconds T] [--keep DIR] [--emit PHASE] [-- OPTIONS OF SHARDC]
+    fuzz_import.py SHARDC MODEL… [--runs N] [--seed S] [--seconds T] [--keep DIR] [--emit PHASE|plan] [-- OPTIONS OF SHARDC]
 
 Mutations are of two kinds: of bytes (cut, flipped), and of meaning. The latter decode the protobuf by a table of ONNX's
 fields, so that no package is needed. Run k of a seed is the same everywhere. A finding is printed with its number and the
@@ -13,6 +13,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -590,7 +591,7 @@ def find_fault(code, text, printed, seconds, resident):
     if not errors:
         return "ends with 1 without an error"
     if printed:
-        return "prints the module in spite of errors"
+        return "prints a module or summary in spite of errors"
     for line, next_line in zip(lines, lines[1:] + [""]):
         if line.startswith("error: ") and not next_line.startswith("note: "):
             return "an error without a note"
@@ -636,16 +637,22 @@ def main():
     models = [(Path(model).name, Path(model).read_bytes()) for model in arguments.models]
     began, findings, accepted, number = time.monotonic(), 0, 0, arguments.first
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
+        path, plan = Path(folder) / "model.onnx", Path(folder) / "plan"
         while number < arguments.first + arguments.runs and time.monotonic() - began < arguments.seconds:
             rng = random.Random(f"{arguments.seed}/{number}")
             name, data = models[number % len(models)]
             mutated, what = mutate(data, rng)
             path.write_bytes(mutated)
             layout = rng.choice(LAYOUTS)
-            code, text, *rest = run_shardc([arguments.shardc, str(path), f"--emit={arguments.emit}", *extra, *layout.split()])
+            target = ["-o", str(plan)] if arguments.emit == "plan" else [f"--emit={arguments.emit}"]
+            code, text, *rest = run_shardc([arguments.shardc, str(path), *target, *extra, *layout.split()])
             accepted += code == 0
-            if fault := find_fault(code, text, *rest):
+            fault = find_fault(code, text, *rest)
+            left = sorted(entry.name for entry in Path(folder).iterdir() if entry != path)
+            if not fault and code != 0 and left:
+                fault = f"leaves {left} behind"
+            shutil.rmtree(plan, ignore_errors=True)
+            if fault:
                 findings += 1
                 print(f"run {number} of {name}: {fault}: {layout} {what}\n  " + text.decode(errors="replace")[:600].replace("\n", "\n  "))
                 if arguments.keep:

@@ -3,6 +3,7 @@
 #include "tools/ParseErrors.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -33,15 +34,28 @@ std::string describeExtra(const CLI::App &app) {
   return fmt::format("argument '{}': one too many", first);
 }
 
-/// CLI11 writes "--name: what" for failed checks, and "--name requires …" and the like for the rest.
-std::string describeValue(const std::string &text) {
-  size_t end = text.find_first_of(": ");
-  if (!text.starts_with("-") || end == std::string::npos)
+/// How often a value was given for an option that takes one.
+std::string describeCount(const CLI::Option &option) {
+  std::string name = option.get_name();
+  if (option.get_items_expected_max() == 0)
+    return fmt::format("option '{}': takes no value", name);
+  size_t given = option.results().size();
+  if (given > 1)
+    return fmt::format("option '{}': given {} times", name, given);
+  return fmt::format("option '{}': no value, expected {}", name, option.get_type_name());
+}
+
+/// CLI11 writes "--name: what" for failed checks, and the name somewhere in its own sentence for the rest.
+std::string describeValue(const CLI::App &command, const std::string &text) {
+  size_t begin = text.find("--");
+  size_t end = std::min(text.find_first_of(": ", begin), text.size());
+  if (begin == std::string::npos)
     return text;
-  std::string name = text.substr(0, end);
-  if (text[end] == ':' && text.find(" got ") == end + 1)
-    return fmt::format("option '{}':{}", name, text.substr(end + 1));
-  return fmt::format("option '{}': no value, or more than one", name);
+  std::string name = text.substr(begin, end - begin);
+  if (begin == 0 && text.substr(end).starts_with(": got "))
+    return fmt::format("option '{}'{}", name, text.substr(end));
+  const CLI::Option *option = command.get_option_no_throw(name);
+  return option ? describeCount(*option) : fmt::format("option '{}': {}", name, text);
 }
 
 std::string describe(const CLI::App &app, const CLI::ParseError &error) {
@@ -58,7 +72,7 @@ std::string describe(const CLI::App &app, const CLI::ParseError &error) {
     return "no plan given";
   if (dynamic_cast<const CLI::ExcludesError *>(&error))
     return "options that exclude one another: " + text;
-  return describeValue(text);
+  return describeValue(innermost(app), text);
 }
 
 } // namespace
@@ -73,22 +87,37 @@ std::string renderParseError(const CLI::App &app, const CLI::ParseError &error) 
   return fmt::format("error: {}\nnote: {}\n", describe(app, error), note);
 }
 
+template <typename T> bool parseNumber(const std::string &text, T &value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Whether it is a number, but none that T has.
+template <typename T> static bool isBeyond(const std::string &text) {
+  T value;
+  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range;
+}
+
 template <typename T> CLI::Validator between(T least, T most) {
   return CLI::Validator(
       [least, most](std::string &text) {
         T value;
-        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most)
+        if (parseNumber(text, value) && value >= least && value <= most) {
+          text = fmt::format("{}", value); // CLI11 would read 010 as octal
           return std::string();
-        std::string expected = most == std::numeric_limits<T>::max()
-                                   ? fmt::format("a number of at least {}", least)
-                                   : fmt::format("a number from {} to {}", least, most);
+        }
+        // The largest number of a type is told only to those who exceed it.
+        bool isUnbounded = most == std::numeric_limits<T>::max() && !isBeyond<T>(text);
+        std::string expected = isUnbounded ? fmt::format("a number of at least {}", least)
+                                           : fmt::format("a number from {} to {}", least, most);
         return fmt::format("got '{}', expected {}", text, expected);
       },
       "");
 }
+
+template bool parseNumber(const std::string &, double &);
 template CLI::Validator between(int32_t, int32_t);
 template CLI::Validator between(int64_t, int64_t);
 template CLI::Validator between(uint64_t, uint64_t);
-template CLI::Validator between(double, double);
 
 } // namespace shardc::tools

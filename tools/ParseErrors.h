@@ -15,6 +15,9 @@ inline constexpr int kUsageError = 2;
 /// The `error:` line and the `note:` for a command line that `app` has refused.
 std::string renderParseError(const CLI::App &app, const CLI::ParseError &error);
 
+/// Reads a decimal number, and nothing else beside it; false if it is none, or beyond T.
+template <typename T> bool parseNumber(const std::string &text, T &value);
+
 /// A check that a value is a number in [least, most].
 template <typename T> CLI::Validator between(T least, T most = std::numeric_limits<T>::max());
 

@@ -1,3 +1,5 @@
+//===-- File.cpp - files, read and written ------------------------------------------------------------------------===//
+
 #include "runtime/base/File.h"
 
 #include <cerrno>
@@ -30,6 +32,11 @@ const char *remedyFor(int error) {
   }
 }
 
+Status notRegular(const std::string &path) {
+  return Status(StatusKind::InvalidArgument, fmt::format("file '{}': not a regular file", path),
+                "pipes and devices will not do; give the path of a file");
+}
+
 Status systemError(const std::string &path, const char *doing, int error) {
   StatusKind kind = error == ENOENT || error == ENOTDIR ? StatusKind::NotFound : StatusKind::Io;
   return Status(kind, fmt::format("file '{}': cannot {}: {}", path, doing, std::strerror(error)), remedyFor(error));
@@ -40,7 +47,7 @@ Status systemError(const std::string &path, const char *doing, int error) {
 Result<File> File::open(const std::string &path) {
   File file;
   file.filePath = path;
-  file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file.descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe must not make us wait
   if (file.descriptor < 0)
     return systemError(path, "open", errno);
   struct stat info;
@@ -48,6 +55,8 @@ Result<File> File::open(const std::string &path) {
     return systemError(path, "read", errno);
   if (S_ISDIR(info.st_mode))
     return systemError(path, "read", EISDIR);
+  if (!S_ISREG(info.st_mode))
+    return notRegular(path);
   file.size = info.st_size;
   return file;
 }
@@ -120,7 +129,22 @@ Result<std::string> readFile(const std::string &path) {
   return contents;
 }
 
+namespace {
+
+/// What a file replaces must be a file: renaming would take away a device or a pipe.
+Status checkTarget(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return {};
+  if (S_ISDIR(info.st_mode))
+    return systemError(path, "write", EISDIR);
+  return S_ISREG(info.st_mode) ? Status() : notRegular(path);
+}
+
+} // namespace
+
 Status writeFile(const std::string &path, std::string_view contents) {
+  SHARDRT_RETURN_IF_ERROR(checkTarget(path));
   std::string partial = path + ".partial";
   int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
@@ -146,9 +170,7 @@ Status writeFile(const std::string &path, std::string_view contents) {
 }
 
 Status checkWritable(const std::string &path) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
-    return systemError(path, "write", EISDIR);
+  SHARDRT_RETURN_IF_ERROR(checkTarget(path));
   std::string partial = path + ".partial";
   int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0)

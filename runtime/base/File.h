@@ -15,7 +15,7 @@
 
 namespace shardc::rt {
 
-/// An open file. Errors name its path and the system's reason.
+/// An open regular file: no pipe, device or folder. Errors name its path and the system's reason.
 class File {
 public:
   static Result<File> open(const std::string &path);

@@ -1,3 +1,5 @@
+//===-- Status.cpp - errors as values -----------------------------------------------------------------------------===//
+
 #include "runtime/base/Status.h"
 
 namespace shardc::rt {

@@ -1,3 +1,5 @@
+//===-- XxHash.cpp - checksums ------------------------------------------------------------------------------------===//
+
 #include "runtime/base/XxHash.h"
 
 #include <bit>

@@ -1,5 +1,6 @@
 //===-- CInterface.cpp - the C interface over the C++ runtime -----------------------------------------------------===//
 
+#include "runtime/base/Exceptions.h"
 #include "runtime/base/File.h"
 #include "runtime/executor/Trainer.h"
 #include "runtime/io/SafeTensors.h"
@@ -9,11 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <fmt/format.h>
 #include <limits>
 #include <new>
-#include <system_error>
 
 using namespace shardc;
 using namespace shardc::rt;
@@ -37,32 +36,52 @@ struct shardrtTrainer {
 
 namespace {
 
+/// What to do about a failure whose place knows no better.
+const char *generalRemedy(StatusKind kind) {
+  switch (kind) {
+  case StatusKind::Corrupt:
+  case StatusKind::Unsupported:
+    return "the plan is damaged, or of another version: compile the model again";
+  case StatusKind::Mismatch:
+  case StatusKind::Deadlock:
+  case StatusKind::Internal:
+    return "this is a defect of shardc: report it with the model and the command line";
+  default:
+    return nullptr;
+  }
+}
+
+Status withRemedy(Status status) {
+  for (const Violation &violation : status.violations())
+    if (!violation.notes.empty())
+      return status;
+  if (const char *remedy = generalRemedy(status.kind()))
+    status.addNote(remedy);
+  return status;
+}
+
 /// Runs `body`, which returns a Status, and turns whatever goes wrong into an error.
 template <typename Body> shardrtError *guarded(Body body) {
+  Status status;
   try {
-    Status status = body();
-    return status.isOk() ? nullptr : new shardrtError{status.render()};
-  } catch (const std::bad_alloc &) {
-    return new (std::nothrow) shardrtError{"error: out of memory\n"};
-  } catch (const std::system_error &error) {
-    return new shardrtError{fmt::format("error: cannot start a thread: {} [run-threads]\nnote: run fewer ranks or "
-                                        "threads, or raise the limit on processes (ulimit -u)\n",
-                                        error.what())};
-  } catch (const std::exception &error) {
-    return new shardrtError{fmt::format("error: internal error: {}\n", error.what())};
+    status = body();
+  } catch (...) {
+    status = statusOfException();
   }
+  return status.isOk() ? nullptr : new shardrtError{withRemedy(std::move(status)).render()};
 }
 
 Status checkPointer(const void *pointer, const char *what) {
   if (pointer)
     return {};
-  return Status(StatusKind::InvalidArgument, fmt::format("argument '{}': null", what));
+  return Status(StatusKind::InvalidArgument, fmt::format("argument '{}': null", what), "shardrt.h says what it is");
 }
 
 /// Copies a struct to a caller who knows `size` bytes of it, keeping the caller's size field.
 template <typename T> Status copyOut(const T &value, T *target) {
   if (target->size < sizeof(size_t) || target->size > 4096)
-    return Status(StatusKind::InvalidArgument, "field 'size' is not set to the size of the struct");
+    return Status(StatusKind::InvalidArgument, "field 'size' is not set to the size of the struct",
+                  "set it to sizeof the struct");
   size_t size = target->size;
   std::memcpy(target, &value, std::min(size, sizeof(T)));
   target->size = size;

@@ -1,3 +1,5 @@
+//===-- Combine.cpp - the arithmetic of collectives in one address space ------------------------------------------===//
+
 #include "runtime/comm/Combine.h"
 
 #include "runtime/base/Float16.h"

@@ -1,3 +1,5 @@
+//===-- CheckFinite.cpp - where a NaN or an infinity comes from ---------------------------------------------------===//
+
 #include "runtime/executor/CheckFinite.h"
 
 #include "runtime/base/Float16.h"

@@ -5,6 +5,9 @@
 #include "runtime/base/Status.h"
 #include "runtime/format/plan.pb.h"
 
+#include <cstdint>
+#include <string>
+
 namespace shardc::rt {
 
 /// What a machine offers to the ranks of one process.
@@ -13,8 +16,12 @@ struct Machine {
   int64_t memoryBytes;
 };
 
-/// This one: processors that we may use, physical memory.
+/// This one: processors that we may use; physical memory, or what our control groups leave of it.
 Machine thisMachine();
+
+/// The lowest limit on memory, in bytes, of the control groups (versions 1 and 2) that `groupFile`, a /proc/PID/cgroup,
+/// lists, and of those above them, under `root`, /sys/fs/cgroup. INT64_MAX where there is none.
+int64_t memoryLimitOfGroups(const std::string &groupFile, const std::string &root);
 
 /// Checks, before anything is made, that all ranks of a plan can be threads of one process: that ranks × threads are no
 /// more than kThreadsPerCore on each core, and that their arenas fit into the machine's memory.

@@ -1,3 +1,5 @@
+//===-- GatherTensors.cpp - from shards to whole tensors ----------------------------------------------------------===//
+
 #include "runtime/executor/GatherTensors.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+//===-- Instructions.cpp - prepared instructions ------------------------------------------------------------------===//
+
 #include "runtime/executor/Instructions.h"
 
 #include "runtime/device/cpu/StridedCopy.h"

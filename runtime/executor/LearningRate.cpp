@@ -1,3 +1,5 @@
+//===-- LearningRate.cpp - learning-rate schedules ----------------------------------------------------------------===//
+
 #include "runtime/executor/LearningRate.h"
 
 #include <algorithm>

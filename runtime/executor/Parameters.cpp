@@ -1,3 +1,5 @@
+//===-- Parameters.cpp - parameters between files and shards ------------------------------------------------------===//
+
 #include "runtime/executor/Parameters.h"
 
 #include "runtime/base/FileDigest.h"

@@ -1,3 +1,5 @@
+//===-- RankExecutor.cpp - one rank's program ---------------------------------------------------------------------===//
+
 #include "runtime/executor/RankExecutor.h"
 
 #include "runtime/executor/CheckFinite.h"
@@ -155,8 +157,8 @@ Status RankExecutor::checkFinite(const plan::ScheduleEntry &entry, size_t instru
     return {};
   std::string what = found == NotFinite::NaN ? "NaN" : "infinity";
   Status status =
-      describeFailure(Status(StatusKind::InvalidArgument,
-                             fmt::format("first {} of step {}, written to '{}'", what, control.step + 1, buffer)),
+      describeFailure(Status(StatusKind::InvalidArgument, fmt::format("first {} of step {}, written to '{}' [run-nan]",
+                                                                      what, control.step + 1, buffer)),
                       entry, instruction);
   if (done.has_kernel())
     status.addNote("the kernel computes: " + shared.plan.kernels(done.kernel().kernel()).description());

@@ -1,11 +1,13 @@
+//===-- Trainer.cpp - a plan in training --------------------------------------------------------------------------===//
+
 #include "runtime/executor/Trainer.h"
 
+#include "runtime/base/Exceptions.h"
 #include "runtime/executor/CheckMachine.h"
 #include "runtime/executor/GatherTensors.h"
 #include "runtime/executor/LearningRate.h"
 
 #include <cmath>
-#include <exception>
 #include <fmt/format.h>
 #include <string>
 
@@ -54,7 +56,7 @@ Status Trainer::prepare(const Dataset &dataset) {
 
 Status Trainer::runStep(StepReport &report) {
   if (broken)
-    return Status(StatusKind::Aborted, "an earlier step has failed");
+    return Status(StatusKind::Aborted, "an earlier step has failed", "make a new trainer");
   StepInput input;
   input.step = nextStep;
   double base = options.learningRate.value_or(plannedRate);
@@ -85,11 +87,13 @@ Status Trainer::checkFinite(const StepInput &input, const StepReport &report) {
   broken = true;
   world.beginStep();
   auto task = [this, &input](int64_t rank) { return executors[rank]->replayStep(input); };
-  if (Status status = runOnRanks(std::ref(task)); !status.isOk())
-    return status;
-  return Status(StatusKind::InvalidArgument,
-                fmt::format("step {}: loss {}, gradient norm {}, but every instruction of it writes finite numbers",
-                            report.step + 1, report.loss.value_or(0), report.gradientNorm.value_or(0)));
+  Status status = runOnRanks(std::ref(task));
+  if (status.isOk())
+    status = Status(StatusKind::InvalidArgument,
+                    fmt::format("step {}: loss {}, gradient norm {}, but every instruction of it writes finite numbers "
+                                "[run-nan]",
+                                report.step + 1, report.loss.value_or(0), report.gradientNorm.value_or(0)));
+  return status.addNote("look at the samples of this step and at the weights, or try a smaller --lr");
 }
 
 std::string Trainer::remarks() const {
@@ -129,9 +133,10 @@ void Trainer::readOutputs(StepReport &report) const {
 
 Result<std::vector<NamedTensor>> Trainer::gradients() const {
   if (nextStep == 0)
-    return Status(StatusKind::InvalidArgument, "gradients: no step has run");
+    return Status(StatusKind::InvalidArgument, "gradients: no step has run", "run a step first");
   if (!lastReport.gradientScale)
-    return Status(StatusKind::Unsupported, "gradients: the plan has no output 'gradient_scale'");
+    return Status(StatusKind::Unsupported, "gradients: the plan has no output 'gradient_scale'",
+                  "compile the model again");
   return gatherTensors(loaded.plan, mesh, executors, plan::GRADIENT, *lastReport.gradientScale);
 }
 
@@ -166,8 +171,8 @@ void Trainer::rankMain(int64_t rank) {
     Status status;
     try {
       status = currentTask(rank);
-    } catch (const std::exception &error) {
-      status = Status(StatusKind::Internal, fmt::format("{}: {}", mesh.describe(rank), error.what()));
+    } catch (...) {
+      status = statusOfException().withPrefix(mesh.describe(rank) + ": ");
     }
     if (!status.isOk())
       world.communicator(rank).abort();

@@ -1,3 +1,5 @@
+//===-- CheckPlan.cpp - is a plan well-formed ---------------------------------------------------------------------===//
+
 #include "runtime/format/CheckPlan.h"
 
 #include "runtime/format/Query.h"

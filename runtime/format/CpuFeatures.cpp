@@ -1,3 +1,5 @@
+//===-- CpuFeatures.cpp - what this CPU can do, in LLVM's names ---------------------------------------------------===//
+
 #include "runtime/format/CpuFeatures.h"
 
 #include <fstream>

@@ -1,3 +1,5 @@
+//===-- LoadPlan.cpp - plan folders, read and written -------------------------------------------------------------===//
+
 #include "runtime/format/LoadPlan.h"
 
 #include "runtime/base/File.h"
@@ -21,6 +23,17 @@ constexpr size_t kChecksumBytes = 1 + sizeof(uint64_t);
 
 Status corrupt(const std::string &path, const char *what) {
   return Status(StatusKind::Corrupt, fmt::format("plan '{}': {} [plan-file]", path, what), "compile the model again");
+}
+
+/// One of a plan's two files cannot be read.
+Status unreadable(const std::string &folder, const char *name, Status cause) {
+  Status status(cause.kind(),
+                fmt::format("plan '{}': no readable {} in it: {} [plan-file]", folder, name, cause.message()));
+  if (cause.kind() == StatusKind::NotFound)
+    return status.addNote("a plan is a folder with plan.pb and kernels.so: shardc MODEL.onnx -o FOLDER writes it");
+  for (const std::string &note : cause.violations().front().notes)
+    status.addNote(note);
+  return status;
 }
 
 bool hasChecksum(std::string_view bytes) {
@@ -91,10 +104,7 @@ Result<LoadedPlan> openPlanFolder(const std::string &folder) {
   std::string path = folder + "/" + kPlanFile;
   auto bytes = readFile(path);
   if (!bytes.isOk())
-    return Status(
-        bytes.status().kind(),
-        fmt::format("plan '{}': no readable {} in it ({}) [plan-file]", folder, kPlanFile, bytes.status().message()),
-        "shardc MODEL.onnx -o FOLDER writes plan.pb and kernels.so");
+    return unreadable(folder, kPlanFile, bytes.takeStatus());
   SHARDRT_ASSIGN(plan::Plan plan, parsePlan(*bytes, path));
   return LoadedPlan{folder, std::move(plan)};
 }
@@ -105,8 +115,7 @@ Status checkKernelsFile(const LoadedPlan &loaded) {
   std::string path = loaded.folder + "/" + kKernelsFile;
   Result<std::string> kernels = readFile(path);
   if (!kernels.isOk())
-    return Status(kernels.status().kind(), fmt::format("plan: {} [plan-file]", kernels.status().message()),
-                  "a plan is plan.pb and kernels.so; copy both, or compile the model again");
+    return unreadable(loaded.folder, kKernelsFile, kernels.takeStatus());
   if (xxHash64(*kernels) != loaded.plan.kernels_checksum())
     return corrupt(path, "is not the file that the plan was made with (its checksum differs)");
   return {};

@@ -1,3 +1,5 @@
+//===-- Query.cpp - questions about a plan ------------------------------------------------------------------------===//
+
 #include "runtime/format/Query.h"
 
 #include <algorithm>

@@ -30,16 +30,30 @@ public:
   }
 
   Status checkSmallArrays() const {
-    for (size_t input = 0; input < inputs.size(); ++input) {
+    for (int input = 0; input < static_cast<int>(inputs.size()); ++input) {
       if (sampleBytes(inputs[input]) * samples() > kCheckedAtOnce)
         continue;
       for (int64_t sample = 0; sample < samples(); ++sample)
         SHARDRT_RETURN_IF_ERROR(checkValues(inputs[input], sample, at(input, sample)));
+      SHARDRT_RETURN_IF_ERROR(checkSomethingCounts(input));
     }
     return {};
   }
 
 private:
+  /// Labels that are all ignored would train nothing.
+  Status checkSomethingCounts(int input) const {
+    for (int64_t sample = 0; sample < samples(); ++sample)
+      if (!isIgnored(inputs[input], at(input, sample)))
+        return {};
+    if (samples() == 0) // which is told with the number that is needed
+      return {};
+    return Status(StatusKind::InvalidArgument,
+                  fmt::format("input '{}': every label is {}, which the model ignores, expected others [data-labels]",
+                              inputs[input].name(), inputs[input].ignore_value()),
+                  "look at how the array was made: nothing could be learnt from it");
+  }
+
   const char *at(int input, int64_t sample) const { return arrays[input].data + sample * sampleBytes(inputs[input]); }
 
   std::vector<plan::Input> inputs;

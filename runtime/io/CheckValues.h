@@ -11,6 +11,9 @@ namespace shardc::rt {
 /// one, and that floats are finite. `values` is in the input's type and need not be aligned.
 Status checkValues(const plan::Input &input, int64_t sample, const void *values);
 
+/// Whether all values of a sample are the one that the model ignores, so that the sample teaches nothing.
+bool isIgnored(const plan::Input &input, const void *values);
+
 } // namespace shardc::rt
 
 #endif

@@ -1,3 +1,5 @@
+//===-- Npy.cpp - arrays in NumPy's file format -------------------------------------------------------------------===//
+
 #include "runtime/io/Npy.h"
 
 #include "runtime/format/Query.h"
@@ -116,6 +118,10 @@ Status splitFile(const MappedFile &file, std::string_view &header, std::string_v
   std::string_view bytes = file.contents();
   if (bytes.empty())
     return damaged(file.path(), "the file is empty");
+  if (bytes.starts_with("PK"))
+    return Status(StatusKind::Unsupported,
+                  fmt::format("array '{}': an .npz archive, expected one array [data-file]", file.path()),
+                  "save each of its arrays on its own, with numpy.save");
   if (!bytes.starts_with("\x93NUMPY") || bytes.size() < 10)
     return damaged(file.path(), "not a .npy file");
   int major = bytes[6];

@@ -1,3 +1,5 @@
+//===-- SafeTensors.cpp - tensors in a file -----------------------------------------------------------------------===//
+
 #include "runtime/io/SafeTensors.h"
 
 #include "runtime/base/File.h"

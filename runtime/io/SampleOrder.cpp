@@ -1,3 +1,5 @@
+//===-- SampleOrder.cpp - which samples a step sees ---------------------------------------------------------------===//
+
 #include "runtime/io/SampleOrder.h"
 
 #include "runtime/io/Random.h"

@@ -61,8 +61,10 @@ private:
 Result<std::unique_ptr<Dataset>> makeSynthetic(const plan::Plan &plan, uint64_t seed, int64_t samples) {
   for (const plan::Input &input : plan.inputs())
     if (input.type() == plan::F16 || input.type() == plan::BF16)
-      return Status(StatusKind::Unsupported,
-                    fmt::format("input '{}': no synthetic data of type {}", input.name(), elementName(input.type())));
+      return Status(
+          StatusKind::Unsupported,
+          fmt::format("input '{}': no synthetic data of type {} [data-type]", input.name(), elementName(input.type())),
+          "use --data NAME=FILE.npy");
   return std::unique_ptr<Dataset>(std::make_unique<SyntheticDataset>(plan, seed, samples));
 }
 

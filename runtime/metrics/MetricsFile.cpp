@@ -1,3 +1,5 @@
+//===-- MetricsFile.cpp - one JSON object a step ------------------------------------------------------------------===//
+
 #include "runtime/metrics/MetricsFile.h"
 
 #include <cerrno>
@@ -6,6 +8,8 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <utility>
 
 namespace shardc::rt {
 
@@ -17,7 +21,7 @@ Result<MetricsFile> MetricsFile::create(const std::string &folder) {
                   "give --log-dir a folder that is there or can be made");
   MetricsFile metrics;
   metrics.path = folder + "/metrics.jsonl";
-  metrics.file.reset(std::fopen(metrics.path.c_str(), "w"));
+  metrics.file.reset(std::fopen(metrics.path.c_str(), "a"));
   if (!metrics.file)
     return Status(StatusKind::Io,
                   fmt::format("file '{}': cannot write: {} [run-output]", metrics.path, std::strerror(errno)),
@@ -38,10 +42,16 @@ Status MetricsFile::write(const StepMetrics &metrics) {
   if (!std::isnan(metrics.lossScale))
     line["loss_scale"] = metrics.lossScale;
   std::string text = line.dump() + "\n";
+  if (std::exchange(isOlder, false) && ::ftruncate(::fileno(file.get()), 0) != 0 && errno != EINVAL) // a device: EINVAL
+    return cannotWrite();
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)
-    return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {} [run-output]", path, std::strerror(errno)),
-                  "free some space, or write elsewhere");
+    return cannotWrite();
   return {};
+}
+
+Status MetricsFile::cannotWrite() const {
+  return Status(StatusKind::Io, fmt::format("file '{}': cannot write: {} [run-output]", path, std::strerror(errno)),
+                "free some space, or write elsewhere");
 }
 
 } // namespace shardc::rt

@@ -25,8 +25,9 @@ struct StepMetrics {
   double lossScale = std::numeric_limits<double>::quiet_NaN(); // the line has none then
 };
 
-/// `metrics.jsonl` in a folder, which is made if it is missing; an older file is replaced. Every line is on disk when
-/// its step is reported, so that a run can be watched.
+/// `metrics.jsonl` in a folder, which is made if it is missing; an older file is replaced by the first line, not
+/// before: a run that fails to start takes nothing away. Every line is on disk when its step is reported, so that a run
+/// can be watched.
 class MetricsFile {
 public:
   static Result<MetricsFile> create(const std::string &folder);
@@ -34,11 +35,14 @@ public:
   Status write(const StepMetrics &metrics);
 
 private:
+  Status cannotWrite() const;
+
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
   std::string path;
   std::unique_ptr<std::FILE, Close> file;
+  bool isOlder = true; // what the file holds is another run's
 };
 
 } // namespace shardc::rt

@@ -1,3 +1,5 @@
+//===-- Progress.cpp - the line that tells how training goes ------------------------------------------------------===//
+
 #include "runtime/metrics/Progress.h"
 
 #include <algorithm>
@@ -33,16 +35,18 @@ void Progress::report(const StepMetrics &metrics, int64_t samples, double second
   double rate = static_cast<double>((metrics.step - lastStep) * samples) / (seconds - lastSeconds);
   lastStep = metrics.step;
   lastSeconds = seconds;
-  std::string line = fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps,
-                                 metrics.loss, metrics.skipped ? " (skipped)" : "", rate, formatDuration(left));
-  fmt::print(stream, "{}{}{}", isTerminal ? "\r\x1b[K" : "", line, isTerminal ? "" : "\n");
+  double loss = std::isnan(metrics.loss) ? std::abs(metrics.loss) : metrics.loss; // the sign of a NaN means nothing
+  std::string line = fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps, loss,
+                                 metrics.skipped ? " (skipped)" : "", rate, formatDuration(left));
+  line = isTerminal ? "\r\x1b[K" + line : line + "\n";
+  std::fwrite(line.data(), 1, line.size(), stream); // a stream that takes no more must not end the training
   std::fflush(stream);
   lineIsOpen = isTerminal;
 }
 
 void Progress::finish() {
   if (lineIsOpen)
-    fmt::print(stream, "\n");
+    std::fputc('\n', stream);
   std::fflush(stream);
   lineIsOpen = false;
 }

@@ -1,3 +1,5 @@
+//===-- Accesses.cpp - a program as accesses to cells of buffers --------------------------------------------------===//
+
 #include "runtime/verify/Accesses.h"
 
 #include "runtime/format/Query.h"

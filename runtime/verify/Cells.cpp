@@ -1,3 +1,5 @@
+//===-- Cells.cpp - the parts of a buffer that its views tell apart -----------------------------------------------===//
+
 #include "runtime/verify/Cells.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+//===-- Communication.cpp - what the programs of a plan say to one another ----------------------------------------===//
+
 #include "runtime/verify/Communication.h"
 
 #include "runtime/verify/Operands.h"

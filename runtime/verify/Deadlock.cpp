@@ -1,6 +1,10 @@
+//===-- Deadlock.cpp - can the programs wait for one another for ever? --------------------------------------------===//
+//
 // A rendezvous execution of all programs. Each stands at its next group or collective and passes it when everything in
 // it has met its counterpart: the weakest semantics, with one queue a rank. Communication is deterministic, so that any
 // order of steps ends in the same state; the work is linear in the number of messages.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Operands.h"
 

@@ -1,4 +1,8 @@
+//===-- Matching.cpp - messages and collectives find their partners -----------------------------------------------===//
+//
 // Messages meet their receivers first in, first out; collectives across pp coordinates meet in sequence.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
 #include "runtime/format/Query.h"
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Operands.h"

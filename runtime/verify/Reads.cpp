@@ -1,3 +1,5 @@
+//===-- Reads.cpp - a step's reads and writes under happens-before ------------------------------------------------===//
+
 #include "runtime/verify/Reads.h"
 
 #include "runtime/format/Query.h"

@@ -1,3 +1,5 @@
+//===-- Reductions.cpp - partial values are reduced exactly once --------------------------------------------------===//
+
 #include "runtime/verify/Reductions.h"
 
 #include "runtime/format/Query.h"

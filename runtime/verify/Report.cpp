@@ -1,3 +1,5 @@
+//===-- Report.cpp - the violations of a plan, and where they are -------------------------------------------------===//
+
 #include "runtime/verify/Report.h"
 
 #include "runtime/format/Query.h"

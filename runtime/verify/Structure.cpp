@@ -1,3 +1,5 @@
+//===-- Structure.cpp - whether a plan is well formed -------------------------------------------------------------===//
+
 #include "runtime/verify/Structure.h"
 
 #include "runtime/format/Query.h"

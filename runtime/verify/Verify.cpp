@@ -1,3 +1,5 @@
+//===-- Verify.cpp - the proof that a plan is sound ---------------------------------------------------------------===//
+
 #include "runtime/verify/Verify.h"
 
 #include "runtime/verify/Communication.h"

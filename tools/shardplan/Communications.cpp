@@ -1,3 +1,5 @@
+//===-- Communications.cpp - what one rank communicates in a step -------------------------------------------------===//
+
 #include "tools/shardplan/Communications.h"
 
 #include "runtime/format/Query.h"

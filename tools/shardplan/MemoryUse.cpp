@@ -1,3 +1,5 @@
+//===-- MemoryUse.cpp - what lies in the arena of a program -------------------------------------------------------===//
+
 #include "tools/shardplan/MemoryUse.h"
 
 #include "runtime/format/Query.h"

@@ -1,3 +1,5 @@
+//===-- ScheduleChart.cpp - the schedule of all stages on one clock -----------------------------------------------===//
+
 #include "tools/shardplan/ScheduleChart.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+//===-- ShowJson.cpp - a plan as JSON -----------------------------------------------------------------------------===//
+
 #include "runtime/format/Query.h"
 #include "runtime/verify/Report.h"
 #include "tools/shardplan/Show.h"

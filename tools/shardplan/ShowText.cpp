@@ -1,3 +1,5 @@
+//===-- ShowText.cpp - a plan as text -----------------------------------------------------------------------------===//
+
 #include "runtime/format/Query.h"
 #include "runtime/verify/Report.h"
 #include "tools/shardplan/Show.h"

@@ -1,3 +1,5 @@
+//===-- Summarize.cpp - what a plan does, in numbers --------------------------------------------------------------===//
+
 #include "runtime/format/Query.h"
 #include "runtime/verify/Operands.h"
 #include "runtime/verify/Report.h"

@@ -5,6 +5,7 @@
 #include "runtime/verify/Structure.h"
 #include "runtime/verify/Verify.h"
 #include "tools/ParseErrors.h"
+#include "tools/StandardStreams.h"
 #include "tools/shardplan/Show.h"
 
 #include <fmt/format.h>
@@ -14,8 +15,6 @@ using namespace shardc::shardplan;
 
 namespace {
 
-constexpr int kFailure = 1;
-
 struct Options {
   std::string plan;
   bool json = false;
@@ -23,8 +22,8 @@ struct Options {
 };
 
 int fail(const rt::Status &status) {
-  fmt::print(stderr, "{}", status.render());
-  return kFailure;
+  tools::printError("{}", status.render());
+  return tools::kFailure;
 }
 
 /// What is shown must be well formed; whether it is right is `verify`'s question.
@@ -41,7 +40,7 @@ int show(const Options &options) {
   if (!report.empty())
     return fail(report.take());
   PlanSummary summary = summarize(plan, communication);
-  fmt::print("{}", options.json ? showJson(plan, summary, options.show) : showText(plan, summary, options.show));
+  tools::print("{}", options.json ? showJson(plan, summary, options.show) : showText(plan, summary, options.show));
   return 0;
 }
 
@@ -55,8 +54,8 @@ int verify(const Options &options) {
     status = rt::checkKernelsFile(*loaded);
   if (!status.isOk())
     return fail(status);
-  fmt::print("{}: verified: {} programs, {} instructions ({} in a step), {} messages, {} collectives\n", options.plan,
-             counts.programs, counts.instructions, counts.runs, counts.messages, counts.collectives);
+  tools::print("{}: verified: {} programs, {} instructions ({} in a step), {} messages, {} collectives\n", options.plan,
+               counts.programs, counts.instructions, counts.runs, counts.messages, counts.collectives);
   return 0;
 }
 
@@ -64,9 +63,7 @@ void addPlan(CLI::App &command, Options &options) {
   command.add_option("plan", options.plan, "Folder that shardc made")->required()->type_name("PLAN");
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
+int runShardplan(int argc, char **argv) {
   CLI::App app("Looks at plans of shardc: what they do, what they need, whether they are right.", "shardplan");
   app.require_subcommand(1);
   Options options;
@@ -87,11 +84,15 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
-    fmt::print("{}", app.help());
+    tools::print("{}", app.help());
     return 0;
   } catch (const CLI::ParseError &error) {
-    fmt::print(stderr, "{}", tools::renderParseError(app, error));
+    tools::printError("{}", tools::renderParseError(app, error));
     return tools::kUsageError;
   }
   return *showCommand ? show(options) : verify(options);
 }
+
+} // namespace
+
+int main(int argc, char **argv) { return tools::runTool(argc, argv, runShardplan); }

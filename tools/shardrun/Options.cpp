@@ -3,9 +3,11 @@
 #include "tools/shardrun/Options.h"
 
 #include "tools/ParseErrors.h"
+#include "tools/StandardStreams.h"
 
 #include <cfloat>
-#include <fmt/format.h>
+#include <filesystem>
+#include <system_error>
 
 namespace shardc::shardrun {
 namespace {
@@ -15,11 +17,31 @@ using tools::between;
 /// More threads than any machine has cores.
 constexpr int32_t kMaxThreads = 4096;
 
-void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) {
-  app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
+/// A check that a value is not empty: an empty variable of a script must not switch an option off.
+CLI::Validator given(const char *expected) {
+  return CLI::Validator(
+      [expected](std::string &text) {
+        return text.empty() ? fmt::format("got '', expected {}", expected) : std::string();
+      },
+      "");
+}
 
+/// A learning rate is a number that f32 can hold; 0 leaves the parameters as they are, for a look at the gradients.
+CLI::Validator learningRate() {
+  return CLI::Validator(
+      [](std::string &text) {
+        double value = 0;
+        if (tools::parseNumber(text, value) && value >= 0 && value <= FLT_MAX &&
+            (value == 0 || static_cast<float>(value) > 0))
+          return std::string();
+        return fmt::format("got '{}', expected 0, or a number from 1e-45 to 3.4e+38", text);
+      },
+      "");
+}
+
+void declareData(CLI::App &app, Options &options, std::vector<std::string> &arrays) {
   auto *text = app.add_option("--text", options.text, "Train on the bytes of this file, as tokens");
-  text->type_name("FILE")->group("Data");
+  text->type_name("FILE")->group("Data")->check(given("a file"));
   auto *data = app.add_option("--data", arrays, "One .npy file for each model input, dimension 0 counting samples");
   data->type_name("NAME=FILE.npy")->group("Data");
   auto *synthetic = app.add_flag("--synthetic", options.synthetic, "Train on random samples");
@@ -27,7 +49,9 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
   text->excludes(data)->excludes(synthetic);
   data->excludes(synthetic);
   app.add_flag("--no-shuffle", options.noShuffle, "Take samples in file order")->group("Data");
+}
 
+void declareTraining(CLI::App &app, Options &options) {
   app.add_option("--steps", options.steps, "Steps to run")
       ->capture_default_str()
       ->check(between<int64_t>(1))
@@ -39,7 +63,7 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
       ->type_name("N")
       ->group("Training");
   app.add_option("--lr", options.learningRate, "Learning rate instead of the plan's; its schedule stays")
-      ->check(between<double>(0, FLT_MAX))
+      ->check(learningRate())
       ->type_name("RATE")
       ->group("Training");
   app.add_option("--threads-per-rank", options.threadsPerRank, "Threads of each rank, for kernels and products")
@@ -47,20 +71,27 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
       ->check(between<int32_t>(1, kMaxThreads))
       ->type_name("N")
       ->group("Training");
+}
 
+void declareOutput(CLI::App &app, Options &options) {
   app.add_option("--log-dir", options.logDir, "Write metrics.jsonl here, one object a step")
+      ->check(given("a folder"))
       ->type_name("FOLDER")
       ->group("Output");
   app.add_option("--dump-gradients", options.dumpGradients,
                  "After the last step, write its mean gradients, before clipping, as safetensors")
+      ->check(given("a file"))
       ->type_name("FILE")
       ->group("Output");
   app.add_option("--dump-parameters", options.dumpParameters,
                  "After the last step, write the parameters as safetensors")
+      ->check(given("a file"))
       ->type_name("FILE")
       ->group("Output");
   app.add_flag("--quiet", options.quiet, "Print errors only")->group("Output");
+}
 
+void declareDebugging(CLI::App &app, Options &options) {
   app.add_flag("--poison", options.poison, "Fill memory that nobody may read with signalling NaN")->group("Debugging");
   app.add_flag("--check-nan", options.checkNan,
                "End at a step whose loss or gradient is not finite, naming the first instruction that wrote a NaN or "
@@ -69,19 +100,18 @@ void declare(CLI::App &app, Options &options, std::vector<std::string> &arrays) 
 }
 
 /// Splits NAME=FILE; false, after an error line, if something is neither that nor the plan. (`--data a=b c=d PLAN`
-/// takes all that follows.)
+/// takes all that follows, the plan too.)
 bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
   for (const std::string &array : arrays) {
     size_t equals = array.find('=');
-    if (equals == std::string::npos && options.plan.empty() && &array == &arrays.back()) {
+    if (equals == std::string::npos && !array.empty() && options.plan.empty()) {
       options.plan = array;
       continue;
     }
     if (equals == std::string::npos || equals == 0 || equals + 1 == array.size()) {
-      fmt::print(stderr,
-                 "error: option '--data': got '{}', expected NAME=FILE.npy\n"
-                 "note: NAME is an input of the model, FILE.npy what numpy.save has written\n",
-                 array);
+      tools::printError("error: option '--data': got '{}', expected NAME=FILE.npy\n"
+                        "note: NAME is an input of the model, FILE.npy what numpy.save has written\n",
+                        array);
       return false;
     }
     options.arrays.emplace_back(array.substr(0, equals), array.substr(equals + 1));
@@ -89,16 +119,45 @@ bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
   return true;
 }
 
+bool isSameFile(const std::string &a, const std::string &b) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+}
+
 /// What every run needs; false, after an error line, if it is not there.
 bool isComplete(const Options &options) {
   if (options.plan.empty()) {
-    fmt::print(stderr, "error: no plan given\nnote: shardrun PLAN …; shardc MODEL.onnx -o PLAN makes one\n");
+    tools::printError("error: no plan given\nnote: shardrun PLAN …; shardc MODEL.onnx -o PLAN makes one\n");
     return false;
   }
   if (options.text.empty() && options.arrays.empty() && !options.synthetic) {
-    fmt::print(stderr, "error: no data given\n"
-                       "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
+    tools::printError("error: no data given\n"
+                      "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
     return false;
+  }
+  return true;
+}
+
+/// False, after an error line, if a dump would take the place of what the run reads or of the other dump.
+bool checkDumps(const Options &options) {
+  std::vector<std::string> taken = {options.plan + "/plan.pb", options.plan + "/kernels.so"};
+  if (!options.text.empty())
+    taken.push_back(options.text);
+  for (const auto &[name, path] : options.arrays)
+    taken.push_back(path);
+  for (const auto &[option, path] :
+       {std::pair("--dump-gradients", options.dumpGradients), {"--dump-parameters", options.dumpParameters}}) {
+    if (path.empty())
+      continue;
+    for (const std::string &other : taken) {
+      if (!isSameFile(path, other))
+        continue;
+      tools::printError("error: option '{}': '{}' would replace what this run reads or writes already\n"
+                        "note: give it a file of its own\n",
+                        option, path);
+      return false;
+    }
+    taken.push_back(path);
   }
   return true;
 }
@@ -110,19 +169,23 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   Options options;
   std::vector<std::string> arrays;
-  declare(app, options, arrays);
+  app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
+  declareData(app, options, arrays);
+  declareTraining(app, options);
+  declareOutput(app, options);
+  declareDebugging(app, options);
   exitCode = tools::kUsageError;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
-    fmt::print("{}", app.help());
+    tools::print("{}", app.help());
     exitCode = 0;
     return std::nullopt;
   } catch (const CLI::ParseError &error) {
-    fmt::print(stderr, "{}", tools::renderParseError(app, error));
+    tools::printError("{}", tools::renderParseError(app, error));
     return std::nullopt;
   }
-  if (!splitArrays(arrays, options) || !isComplete(options))
+  if (!splitArrays(arrays, options) || !isComplete(options) || !checkDumps(options))
     return std::nullopt;
   return options;
 }

@@ -3,33 +3,20 @@
 #include "runtime/metrics/MetricsFile.h"
 #include "runtime/metrics/Progress.h"
 #include "shardrt/shardrt.h"
+#include "tools/StandardStreams.h"
 #include "tools/shardrun/Options.h"
+#include "tools/shardrun/Signals.h"
+#include "tools/shardrun/StepWatch.h"
 
 #include <chrono>
-#include <csignal>
-#include <cstring>
-#include <fmt/format.h>
 #include <memory>
 #include <unistd.h>
 
 using namespace shardc;
 using shardrun::Options;
+using tools::kFailure;
 
 namespace {
-
-constexpr int kFailure = 1;
-/// Of a process that ends on a signal, by the shell's convention: 128 + its number.
-constexpr int kSignalled = 128;
-/// After so many steps in a row that changed nothing, training has failed.
-constexpr int64_t kMaxSkippedSteps = 10;
-
-volatile std::sig_atomic_t stopRequested = 0;
-
-/// The first signal asks for the end of the step; the next one ends the process.
-void requestStop(int signal) {
-  stopRequested = signal;
-  std::signal(signal, SIG_DFL);
-}
 
 struct FreeHandle {
   void operator()(shardrtError *error) const { shardrtFreeError(error); }
@@ -43,13 +30,13 @@ template <typename T> using Handle = std::unique_ptr<T, FreeHandle>;
 bool failed(shardrtError *error) {
   Handle<shardrtError> owned(error);
   if (error)
-    fmt::print(stderr, "{}", shardrtGetErrorText(error));
+    tools::printError("{}", shardrtGetErrorText(error));
   return error != nullptr;
 }
 
 bool failed(const rt::Status &status) {
   if (!status.isOk())
-    fmt::print(stderr, "{}", status.render());
+    tools::printError("{}", status.render());
   return !status.isOk();
 }
 
@@ -68,17 +55,21 @@ public:
   explicit Run(const Options &options) : options(options) {}
 
   int run() {
-    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !openData() || !openOutputs() || !createTrainer())
+    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !getInfo() || !openData() || !openOutputs() ||
+        !createTrainer())
       return kFailure;
-    describe();
-    // Until here a signal ends the process at once: there is nothing to lose.
-    std::signal(SIGINT, requestStop);
-    std::signal(SIGTERM, requestStop);
+    if (!options.quiet)
+      describe();
+    shardrun::beginTraining();
     if (!train() || !dump())
       return kFailure;
-    if (stopRequested)
-      fmt::print(stderr, "stopped after step {}\n", stepsDone);
-    return stopRequested ? kSignalled + stopRequested : 0;
+    if (int signal = shardrun::stopSignal()) {
+      tools::printError("stopped after step {}\n", stepsDone);
+      return shardrun::kSignalled + signal;
+    }
+    std::string failure = watch.failureAtEnd();
+    tools::printError("{}", failure);
+    return failure.empty() ? 0 : kFailure;
   }
 
 private:
@@ -125,31 +116,37 @@ private:
     return true;
   }
 
-  void describe() {
+  bool getInfo() {
     info.size = sizeof(info);
-    if (failed(shardrtGetPlanInfo(plan.get(), &info)) || options.quiet)
-      return;
-    fmt::print("plan '{}': {} ranks, {} thread{} each, {} samples a step\n", options.plan, info.ranks,
-               options.threadsPerRank, options.threadsPerRank == 1 ? "" : "s", info.globalBatch);
+    return !failed(shardrtGetPlanInfo(plan.get(), &info));
+  }
+
+  void describe() {
+    auto plural = [](int64_t count) { return count == 1 ? "" : "s"; };
+    tools::print("plan '{}': {} rank{}, {} thread{} each, {} sample{} a step\n", options.plan, info.ranks,
+                 plural(info.ranks), options.threadsPerRank, plural(options.threadsPerRank), info.globalBatch,
+                 plural(info.globalBatch));
     for (int64_t rank = 0; rank < info.ranks; ++rank)
-      fmt::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
-                 shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
+      tools::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
+                   shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
     if (*shardrtGetTrainerRemarks(trainer.get()))
-      fmt::print("{}\n", shardrtGetTrainerRemarks(trainer.get()));
+      tools::print("{}\n", shardrtGetTrainerRemarks(trainer.get()));
+    if (options.learningRate.value_or(info.learningRate) == 0)
+      tools::print("the learning rate is 0: the parameters stay as they are\n");
     if (*shardrtGetDataRemarks(data.get()))
-      fmt::print("{}\n", shardrtGetDataRemarks(data.get()));
-    fmt::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
-               shardrtGetStepsPerEpoch(trainer.get()));
+      tools::print("{}\n", shardrtGetDataRemarks(data.get()));
+    tools::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
+                 shardrtGetStepsPerEpoch(trainer.get()));
     if (int64_t dropped = shardrtGetDroppedSamples(trainer.get()))
-      fmt::print("; the last {} samples of an epoch make no whole batch and are dropped", dropped);
-    fmt::print("\n");
+      tools::print("; the last {} samples of an epoch make no whole batch and are dropped", dropped);
+    tools::print("\n");
     std::fflush(stdout);
   }
 
   bool train() {
     rt::Progress progress(stdout, isatty(STDOUT_FILENO), options.steps);
     Clock::time_point begin = Clock::now();
-    while (stepsDone < options.steps && !stopRequested) {
+    while (stepsDone < options.steps && !shardrun::stopSignal()) {
       Clock::time_point stepBegin = Clock::now();
       shardrtStepMetrics step = {};
       step.size = sizeof(step);
@@ -164,31 +161,21 @@ private:
         return false;
       if (!options.quiet)
         progress.report(metrics, info.globalBatch, secondsSince(begin));
-      if (!checkProgress(step, progress))
+      if (!checkStep(step, progress))
         return false;
     }
     progress.finish();
     return true;
   }
 
-  /// Steps without a finite gradient, or without a label that counts, leave the parameters as they are. That is told
-  /// once, and ends training where it does not end by itself.
-  bool checkProgress(const shardrtStepMetrics &step, rt::Progress &progress) {
-    skippedInARow = step.skipped ? skippedInARow + 1 : 0;
-    if (skippedInARow != 1 && skippedInARow != kMaxSkippedSteps)
+  /// Steps that change nothing are told, and end training where it does not end by itself.
+  bool checkStep(const shardrtStepMetrics &step, rt::Progress &progress) {
+    std::string warning = watch.addStep(step), failure = watch.failure();
+    if (warning.empty() && failure.empty())
       return true;
     progress.finish();
-    bool isEmpty = step.lossWeight == 0;
-    const char *reason = isEmpty ? "every label of its batch is ignored" : "its loss or gradients are not finite";
-    const char *remedy = isEmpty ? "look at the labels: all of them have the value that the model ignores"
-                                 : "look for NaN and infinity in data and weights, or try a smaller --lr";
-    if (skippedInARow == 1) {
-      fmt::print(stderr, "warning: step {} changed nothing: {}\n", step.step, reason);
-      return true;
-    }
-    fmt::print(stderr, "error: {} steps in a row changed nothing, the last because {} [run-skipped]\nnote: {}\n",
-               kMaxSkippedSteps, reason, remedy);
-    return false;
+    tools::printError("{}{}", warning, failure);
+    return failure.empty();
   }
 
   static double secondsSince(Clock::time_point begin) {
@@ -223,15 +210,19 @@ private:
   Handle<shardrtTrainer> trainer;
   std::unique_ptr<rt::MetricsFile> log;
   shardrtPlanInfo info = {};
-  int64_t stepsDone = 0, skippedInARow = 0;
+  shardrun::StepWatch watch;
+  int64_t stepsDone = 0;
 };
 
-} // namespace
-
-int main(int argc, char **argv) {
+int runShardrun(int argc, char **argv) {
+  shardrun::catchSignals();
   int exitCode = 0;
   auto options = shardrun::parseOptions(argc, argv, exitCode);
   if (!options)
     return exitCode;
   return Run(*options).run();
 }
+
+} // namespace
+
+int main(int argc, char **argv) { return tools::runTool(argc, argv, runShardrun); }

@@ -1,3 +1,5 @@
+//===-- LocalWorld.cpp - ranks as threads of one process ----------------------------------------------------------===//
+
 #include "runtime/comm/local/LocalWorld.h"
 
 #include "runtime/comm/Combine.h"

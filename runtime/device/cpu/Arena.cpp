@@ -1,3 +1,5 @@
+//===-- Arena.cpp - the memory of one rank ------------------------------------------------------------------------===//
+
 #include "runtime/device/cpu/Arena.h"
 
 #include "runtime/base/Float16.h"

@@ -1,3 +1,5 @@
+//===-- Gemm.cpp - matrix products on strided views ---------------------------------------------------------------===//
+
 #include "runtime/device/cpu/Gemm.h"
 
 #include "runtime/device/cpu/GemmLayout.h"

@@ -1,3 +1,5 @@
+//===-- GemmLayout.cpp - bringing products into one form ----------------------------------------------------------===//
+
 #include "runtime/device/cpu/GemmLayout.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+//===-- Kernels.cpp - generated kernels ---------------------------------------------------------------------------===//
+
 #include "runtime/device/cpu/Kernels.h"
 
 #include "runtime/format/LoadPlan.h"
@@ -19,7 +21,7 @@ Result<KernelLibrary> KernelLibrary::open(const std::string &folder, const plan:
   library.handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library.handle)
     return Status(StatusKind::Corrupt, fmt::format("kernels '{}': cannot load: {} [plan-file]", path, dlerror()),
-                  "compile the model again");
+                  "check that programs may be run from its folder (no noexec), or compile the model again");
   for (const plan::Kernel &kernel : plan.kernels()) {
     void *symbol = dlsym(library.handle.get(), kernel.symbol().c_str());
     if (!symbol)

@@ -1,3 +1,5 @@
+//===-- StridedCopy.cpp - copies between strided views ------------------------------------------------------------===//
+
 #include "runtime/device/cpu/StridedCopy.h"
 
 #include <cstring>

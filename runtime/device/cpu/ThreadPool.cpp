@@ -1,3 +1,5 @@
+//===-- ThreadPool.cpp - the threads of one rank ------------------------------------------------------------------===//
+
 #include "runtime/device/cpu/ThreadPool.h"
 
 namespace shardc::rt {

@@ -1,3 +1,5 @@
+//===-- WidenedGemm.cpp - products of 16-bit floats in f32 --------------------------------------------------------===//
+
 #include "runtime/device/cpu/WidenedGemm.h"
 
 #include "runtime/base/Float16.h"

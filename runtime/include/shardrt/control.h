@@ -1,7 +1,8 @@
-/* The control block: everything that varies by rank, step or micro-batch and that kernels read.
+/* control.h - the control block: everything that varies by rank, step or micro-batch and that kernels read
  *
  * Kernels get a pointer to it as their second argument; shardc addresses the fields by the offsets fixed here (the
- * static_asserts in the code generator keep both in step). */
+ * static_asserts in the code generator keep both in step).
+ */
 #ifndef SHARDRT_CONTROL_H
 #define SHARDRT_CONTROL_H
 

@@ -2,14 +2,18 @@
 
 #include "TinyPlan.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Float16.h"
+#include "runtime/io/CheckValues.h"
 #include "runtime/io/Dataset.h"
 #include "runtime/io/Npy.h"
 #include "runtime/io/SafeTensors.h"
 #include "runtime/io/SampleOrder.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -134,7 +138,8 @@ TEST(Npy, BadFilesAreErrorsThatSayWhatIsWrong) {
     return text.substr(text.find("': ") + 3);
   };
   EXPECT_EQ(message(""), "the file is empty [data-file]");
-  EXPECT_EQ(message("PK\x03\x04 an archive, for example"), "not a .npy file [data-file]");
+  EXPECT_EQ(message("PK\x03\x04 an archive"), "an .npz archive, expected one array [data-file]");
+  EXPECT_EQ(message("version https://git-lfs"), "not a .npy file [data-file]");
   EXPECT_EQ(message(npyBytes(good, "", 3)), ".npy version 3, expected 1 or 2 [data-file]");
   EXPECT_EQ(message(npyBytes(good, "").substr(0, 30)), "the header is truncated [data-file]");
   EXPECT_EQ(message(npyBytes(good, int64Bytes({1}))),
@@ -187,6 +192,44 @@ TEST(Arrays, EveryInputNeedsOneFittingArray) {
   writeNpy(x, {2, 4}, std::vector<float>(8, 1));
   EXPECT_EQ(message({{"x", x}, {"labels", l}}),
             fmt::format("input 'x': '{}' has shape [2, 4], expected [samples, 3] [data-shape]", x));
+}
+
+TEST(Arrays, FloatsAreFiniteInEveryType) {
+  plan::Plan plan;
+  addInput(plan, "x", plan::F32, plan::Input::DATA, {2});
+  plan::Input input = plan.inputs(0);
+  auto message = [&](plan::ElementType type, auto first, auto second) {
+    input.set_type(type);
+    decltype(first) values[] = {first, second};
+    return checkValues(input, 3, values).message();
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(message(plan::F32, 1.0f, -FLT_MAX), "");
+  EXPECT_EQ(message(plan::F32, 1.0f, -infinity),
+            "input 'x': sample 3 has value -inf at element 1, expected a finite number [data-range]");
+  EXPECT_EQ(message(plan::F64, double(nan), 1.0),
+            "input 'x': sample 3 has value nan at element 0, expected a finite number [data-range]");
+  EXPECT_EQ(message(plan::F16, Float16(65504), Float16(0)), "");
+  EXPECT_NE(message(plan::F16, Float16(65504), Float16(nan)), "");
+  EXPECT_NE(message(plan::BF16, BFloat16(1), BFloat16(infinity)), "");
+}
+
+TEST(Arrays, LabelsThatAreAllIgnoredAreRefused) {
+  TemporaryFolder folder;
+  plan::Plan plan;
+  plan::Input &labels = addInput(plan, "labels", plan::I64, plan::Input::LABELS, {2}, 10);
+  labels.set_ignore_value(-100);
+  labels.set_has_ignore_value(true);
+  auto message = [&](std::vector<int64_t> values) {
+    std::string header =
+        fmt::format("{{'descr': '<i8', 'fortran_order': False, 'shape': ({}, 2), }}", values.size() / 2);
+    write(folder.file("l.npy"), npyBytes(header, int64Bytes(values)));
+    return openArrays(plan, {{"labels", folder.file("l.npy")}}).status().message();
+  };
+  EXPECT_EQ(message({-100, -100, -100, 7}), "");
+  EXPECT_EQ(message({-100, -100, -100, -100}),
+            "input 'labels': every label is -100, which the model ignores, expected others [data-labels]");
+  EXPECT_EQ(message({}), ""); // SampleOrder says how many samples it takes
 }
 
 TEST(Synthetic, IsReproducibleAndInRange) {

@@ -1,6 +1,7 @@
 //===-- MachineTest.cpp - what is checked before anything is made -------------------------------------------------===//
 
 #include "TinyPlan.h"
+#include "runtime/base/Exceptions.h"
 #include "runtime/base/FileDigest.h"
 #include "runtime/executor/CheckMachine.h"
 
@@ -8,6 +9,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <system_error>
 
 using namespace shardc;
 using namespace shardc::rt;
@@ -52,6 +57,43 @@ TEST(CheckMachine, ThisMachineHasSomething) {
   EXPECT_GE(thisMachine().memoryBytes, int64_t(1) << 20);
 }
 
+TEST(CheckMachine, GroupsLimitMemory) {
+  TemporaryFolder folder;
+  auto write = [&](const std::string &path, const std::string &text) {
+    std::filesystem::create_directories(std::filesystem::path(folder.file(path)).parent_path());
+    std::ofstream(folder.file(path)) << text;
+  };
+  auto limit = [&] { return memoryLimitOfGroups(folder.file("cgroup"), folder.file("sys")); };
+  EXPECT_EQ(limit(), INT64_MAX);
+  write("cgroup", "12:cpu:/elsewhere\n0::/a/b\n");
+  EXPECT_EQ(limit(), INT64_MAX);
+  write("sys/a/b/memory.max", "max\n");
+  EXPECT_EQ(limit(), INT64_MAX);
+  write("sys/a/memory.max", "4096000\n"); // those above hold, too
+  EXPECT_EQ(limit(), 4096000);
+  write("sys/a/b/memory.max", "4096\n");
+  EXPECT_EQ(limit(), 4096);
+  write("cgroup", "4:cpu,cpuacct:/x\n3:memory:/c\n");
+  write("sys/memory/c/memory.limit_in_bytes", "8192\n");
+  EXPECT_EQ(limit(), 8192);
+}
+
+TEST(Exceptions, BecomeErrorsWithRemedies) {
+  auto statusOf = [](auto exception) {
+    try {
+      throw exception;
+    } catch (...) {
+      return statusOfException().render();
+    }
+  };
+  EXPECT_TRUE(statusOf(std::bad_alloc()).starts_with("error: out of memory [run-memory]\nnote: a smaller"));
+  auto noThread = std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_TRUE(statusOf(noThread).starts_with("error: cannot start a thread: ")) << statusOf(noThread);
+  EXPECT_EQ(statusOf(std::runtime_error("odd")),
+            "error: internal error: odd\nnote: this is a defect of shardc: report it with the model and the command "
+            "line\n");
+}
+
 /// The digest of a file of `bytes` zeros but for one byte.
 uint64_t digestWith(const TemporaryFolder &folder, int64_t bytes, int64_t at, char value) {
   std::string path = folder.file("weights");
@@ -89,6 +131,18 @@ TEST(File, WhatCannotBeWrittenIsFoundBefore) {
             "error: file '" + folder.path() +
                 "': cannot write: Is a directory\nnote: give the path of a file, not of a folder\n");
   EXPECT_EQ(checkWritable(folder.file("none/new")).kind(), StatusKind::NotFound);
+}
+
+TEST(File, OnlyRegularFilesAreReadAndReplaced) {
+  TemporaryFolder folder;
+  std::string pipe = folder.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string expected = "file '" + pipe + "': not a regular file";
+  EXPECT_EQ(File::open(pipe).status().message(), expected);
+  EXPECT_EQ(MappedFile::open("/dev/zero").status().message(), "file '/dev/zero': not a regular file");
+  EXPECT_EQ(checkWritable(pipe).message(), expected);
+  EXPECT_EQ(writeFile(pipe, "text").message(), expected);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 } // namespace

@@ -51,6 +51,18 @@ TEST(Progress, WritesOneLineOverOnATerminal) {
   EXPECT_TRUE(text.ends_with("0 s left\n"));
 }
 
+TEST(Progress, ALossThatIsNoNumberHasNoSign) {
+  TemporaryFolder folder;
+  std::FILE *stream = std::fopen(folder.file("progress").c_str(), "w");
+  Progress progress(stream, false, 1);
+  StepMetrics metrics;
+  metrics.step = 1;
+  metrics.loss = -NAN;
+  progress.report(metrics, 1, 1);
+  std::fclose(stream);
+  EXPECT_TRUE(readFile(folder.file("progress"))->starts_with("step 1/1  loss nan  "));
+}
+
 TEST(Progress, FormatsDurations) {
   EXPECT_EQ(formatDuration(-1), "0 s");
   EXPECT_EQ(formatDuration(59.4), "59 s");
@@ -79,4 +91,17 @@ TEST(MetricsFile, HasAnObjectAStep) {
     EXPECT_TRUE(first.contains(field)) << field;
   EXPECT_EQ(nlohmann::json::parse(text.substr(text.find('\n') + 1))["skipped"], true);
   EXPECT_FALSE(MetricsFile::create("/proc/none").isOk());
+}
+
+TEST(MetricsFile, TheFirstLineReplacesAnOlderRun) {
+  TemporaryFolder folder;
+  StepMetrics metrics;
+  for (int run = 0; run < 2; ++run) {
+    auto file = MetricsFile::create(folder.path());
+    ASSERT_TRUE(file.isOk());
+    EXPECT_EQ(countLines(*readFile(folder.file("metrics.jsonl"))), 2 * run); // still there
+    for (int step = 0; step < 2; ++step)
+      ASSERT_TRUE(file->write(metrics).isOk());
+    EXPECT_EQ(countLines(*readFile(folder.file("metrics.jsonl"))), 2);
+  }
 }

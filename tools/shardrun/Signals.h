@@ -1,0 +1,26 @@
+//===-- Signals.h - the end that a user asks for ------------------------------------------------------------------===//
+//
+// SIGINT and SIGTERM end shardrun with 128 + their number, as shells expect. Before training they do so at once: there
+// is nothing to lose, and nothing that starts up can be in their way. During training the first one asks for the end of
+// the step, after which everything is written that was asked for; the next one ends at once.
+//
+//===--------------------------------------------------------------------------------------------------------------===//
+#ifndef SHARDC_TOOLS_SHARDRUN_SIGNALS_H
+#define SHARDC_TOOLS_SHARDRUN_SIGNALS_H
+
+namespace shardc::shardrun {
+
+void catchSignals();
+
+/// From here on there is something to lose.
+void beginTraining();
+
+/// The signal that has asked for the end; 0: none has.
+int stopSignal();
+
+/// Of a process that ends on a signal: this and its number.
+inline constexpr int kSignalled = 128;
+
+} // namespace shardc::shardrun
+
+#endif

@@ -121,7 +121,11 @@ bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
 
 bool isSameFile(const std::string &a, const std::string &b) {
   std::error_code ignored;
-  return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+  // Made absolute first: where nothing of a path exists it would stay as it is written.
+  auto resolve = [&](const std::string &path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return resolve(a) == resolve(b);
 }
 
 /// What every run needs; false, after an error line, if it is not there.

@@ -280,6 +280,7 @@ Status LocalWorld::checkMatch(const Posted &mine, const Posted &other) const {
 Status LocalWorld::Endpoint::post(std::span<const MessageCall> messages) {
   posted.resize(messages.size());
   matched.clear();
+  matched.reserve(messages.size()); // which of them this rank moves changes from step to step
   Sleeper &sleeper = *world.sleepers[rank];
   sleeper.unmatched = sleeper.moving = 0;
   sleeper.posted = posted;

@@ -28,18 +28,22 @@ TEST(CompiledPlan, StepsAllocateNothingAfterTheSecond) {
   int64_t samples = 3 * plan->plan.training().global_batch();
   Result<std::unique_ptr<Dataset>> data = makeSynthetic(plan->plan, 0, samples);
   ASSERT_TRUE(data.isOk()) << data.status().render();
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(*plan, **data, {});
-  ASSERT_TRUE(trainer.isOk()) << trainer.status().render();
-  StepReport report;
-  for (int step = 0; step < 2; ++step)
-    ASSERT_TRUE((*trainer)->runStep(report).isOk());
-  for (int step = 0; step < 4; ++step) { // over the end of an epoch
-    AllocationCount count;
-    bool succeeded = (*trainer)->runStep(report).isOk();
-    count.stop();
-    ASSERT_TRUE(succeeded);
-    EXPECT_EQ(count.ours(), 0);
-    EXPECT_EQ(count.net(), 0); // what libraries took they gave back
+  for (int threads : {1, 2}) {
+    TrainerOptions options;
+    options.threadsPerRank = threads;
+    Result<std::unique_ptr<Trainer>> trainer = Trainer::create(*plan, **data, options);
+    ASSERT_TRUE(trainer.isOk()) << trainer.status().render();
+    StepReport report;
+    for (int step = 0; step < 2; ++step)
+      ASSERT_TRUE((*trainer)->runStep(report).isOk());
+    for (int step = 0; step < 4; ++step) { // over the end of an epoch
+      AllocationCount count;
+      bool succeeded = (*trainer)->runStep(report).isOk();
+      count.stop();
+      ASSERT_TRUE(succeeded);
+      EXPECT_EQ(count.ours(), 0) << threads << " threads a rank";
+      EXPECT_EQ(count.net(), 0) << threads << " threads a rank"; // what libraries took they gave back
+    }
   }
 }
 

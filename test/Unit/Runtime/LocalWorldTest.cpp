@@ -1,19 +1,23 @@
 //===-- LocalWorldTest.cpp - the conformance of the local communicator --------------------------------------------===//
 
 #include "runtime/comm/local/LocalWorld.h"
+#include "AllocationCount.h"
 #include "runtime/base/Float16.h"
 
 #include <algorithm>
+#include <barrier>
 #include <cstring>
 #include <fmt/format.h>
 #include <future>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 #include <random>
 #include <thread>
 
 using namespace shardc;
 using namespace shardc::rt;
+using namespace shardc::rt::test;
 
 namespace {
 
@@ -510,6 +514,42 @@ TEST(LocalWorld, WaitingForARankThatHasFinishedIsADeadlock) {
     return communicator.exchange({&receive, 1});
   });
   EXPECT_EQ(countKind(statuses, StatusKind::Deadlock), 1);
+}
+
+TEST(LocalWorld, WhoComesSecondAllocatesNothingEither) {
+  // The rank that comes second moves the messages; which one that is changes from step to step.
+  if (!allocationsAreCounted())
+    GTEST_SKIP() << "sanitizers have allocators of their own";
+  plan::Plan plan = makePlan({{"pp", 2}});
+  addCommunicator(plan, {0});
+  LocalWorld world(plan);
+  std::barrier<> together(2);
+  std::optional<AllocationCount> count;
+  std::vector<std::vector<char>> out(2, std::vector<char>(8)), in = out;
+  auto exchange = [&](int64_t rank, int64_t second) {
+    MessageCall both[] = {makeMessage(true, 1 - rank, out[rank], "x"), makeMessage(false, 1 - rank, in[rank], "x")};
+    together.arrive_and_wait();
+    if (second >= 0 && rank == 0)
+      count.emplace();
+    together.arrive_and_wait();
+    if (rank == second)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return world.communicator(rank).exchange(both);
+  };
+  std::vector<int64_t> allocations(2, -1);
+  expectAllOk(runRanks(world, [&](int64_t rank, Communicator &) -> Status {
+    for (int64_t second : {int64_t(-1), int64_t(0), int64_t(1)}) {
+      SHARDRT_RETURN_IF_ERROR(exchange(rank, second));
+      together.arrive_and_wait();
+      if (rank == 0 && count) {
+        count->stop();
+        allocations[second] = count->ours();
+        count.reset();
+      }
+    }
+    return {};
+  }));
+  EXPECT_EQ(allocations, std::vector<int64_t>(2, 0));
 }
 
 TEST(LocalWorld, StepsFollowOneAnother) {

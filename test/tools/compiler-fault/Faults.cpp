@@ -180,6 +180,9 @@ LogicalResult missEvent(ModuleOp module) {
   return failure();
 }
 
+/// What a phase must hand on is missing: no plan can be made.
+LogicalResult forgetParameters(ModuleOp module) { return success(module->removeAttr("nn.parameters") != nullptr); }
+
 constexpr Fault kFaults[] = {
     {"loss-weight-divided-by-dp", Emit::NN, divideWeight},
     {"decay-twice-on-tied", Emit::NN, decayTwice},
@@ -191,6 +194,7 @@ constexpr Fault kFaults[] = {
     {"accumulate-on-first-micro-batch", Emit::Exec, accumulateFirst},
     {"swapped-messages", Emit::Exec, swapMessages},
     {"missing-event", Emit::Exec, missEvent},
+    {"forgotten-parameters", Emit::Exec, forgetParameters},
 };
 
 } // namespace

@@ -51,13 +51,14 @@ const char *generalRemedy(StatusKind kind) {
   }
 }
 
-Status withRemedy(Status status) {
-  for (const Violation &violation : status.violations())
-    if (!violation.notes.empty())
-      return status;
-  if (const char *remedy = generalRemedy(status.kind()))
-    status.addNote(remedy);
-  return status;
+/// The error and note lines of a failure; the last is a remedy even where no place has given one.
+std::string render(const Status &status) {
+  std::string text = status.render();
+  const char *remedy = generalRemedy(status.kind());
+  bool hasNote = std::ranges::any_of(status.violations(), [](const Violation &one) { return !one.notes.empty(); });
+  if (remedy && !hasNote)
+    text += fmt::format("note: {}\n", remedy);
+  return text;
 }
 
 /// Runs `body`, which returns a Status, and turns whatever goes wrong into an error.
@@ -68,7 +69,7 @@ template <typename Body> shardrtError *guarded(Body body) {
   } catch (...) {
     status = statusOfException();
   }
-  return status.isOk() ? nullptr : new shardrtError{withRemedy(std::move(status)).render()};
+  return status.isOk() ? nullptr : new shardrtError{render(status)};
 }
 
 Status checkPointer(const void *pointer, const char *what) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 
 using namespace shardc;
@@ -132,13 +133,27 @@ TEST(CheckPlan, WhatIsNotThereIsRefused) {
   auto expectRefused = [&](const char *what, auto change) {
     plan::Plan plan = good;
     change(plan);
-    EXPECT_EQ(checkPlan(plan).kind(), StatusKind::Corrupt) << what;
+    Status status = checkPlan(plan);
+    EXPECT_EQ(status.kind(), StatusKind::Corrupt) << what;
+    for (const Violation &violation : status.violations())
+      EXPECT_NE(violation.message.find(" [plan-"), std::string::npos) << violation.message;
   };
   EXPECT_TRUE(checkPlan(good).isOk());
   auto gemm = [](plan::Plan &plan) -> plan::Gemm & {
     return *plan.mutable_programs(0)->mutable_blocks(0)->mutable_instructions(1)->mutable_gemm();
   };
   expectRefused("buffer", [&](plan::Plan &plan) { gemm(plan).mutable_a()->set_buffer(99); });
+  // As an int it would be -1, and below every number.
+  constexpr uint32_t beyondInt = std::numeric_limits<uint32_t>::max();
+  expectRefused("buffer", [&](plan::Plan &plan) { gemm(plan).mutable_a()->set_buffer(beyondInt); });
+  expectRefused("block",
+                [&](plan::Plan &plan) { plan.mutable_programs(0)->mutable_schedule(0)->set_block(beyondInt); });
+  expectRefused("weight file", [&](plan::Plan &plan) { plan.mutable_parameters(0)->set_weight_file(beyondInt); });
+  expectRefused("ranks", [&](plan::Plan &plan) { plan.mutable_mesh()->mutable_axes(0)->set_size(INT64_MAX); });
+  expectRefused("samples", [&](plan::Plan &plan) {
+    plan.mutable_training()->set_micro_batch(int64_t(1) << 40);
+    plan.mutable_training()->set_micro_batches(int64_t(1) << 40);
+  });
   expectRefused("offset", [&](plan::Plan &plan) { gemm(plan).mutable_a()->set_offset(1); });
   expectRefused("negative offset", [&](plan::Plan &plan) { gemm(plan).mutable_a()->set_offset(-1); });
   expectRefused("stride", [&](plan::Plan &plan) { gemm(plan).mutable_a()->set_strides(0, 4); });

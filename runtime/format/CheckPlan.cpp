@@ -27,7 +27,7 @@ bool isBelow(uint32_t index, int count) { return static_cast<int64_t>(index) < c
 
 class Checker {
 public:
-  explicit Checker(const plan::Plan &plan) : plan(plan), mesh(plan.mesh()) {}
+  explicit Checker(const plan::Plan &plan) : plan(plan), mesh(plan::Mesh()) {}
 
   Status run() {
     SHARDRT_RETURN_IF_ERROR(checkMesh());
@@ -368,7 +368,7 @@ private:
   }
 
   const plan::Plan &plan;
-  MeshView mesh;
+  MeshView mesh; // of no axes until the axes are checked: sizes must not overflow
   Status status;
   std::string where;
   int registers = 0;           // of the block being checked

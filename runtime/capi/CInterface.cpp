@@ -2,6 +2,7 @@
 
 #include "runtime/base/Exceptions.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Remedy.h"
 #include "runtime/executor/Trainer.h"
 #include "runtime/io/SafeTensors.h"
 #include "runtime/verify/Verify.h"
@@ -36,31 +37,6 @@ struct shardrtTrainer {
 
 namespace {
 
-/// What to do about a failure whose place knows no better.
-const char *generalRemedy(StatusKind kind) {
-  switch (kind) {
-  case StatusKind::Corrupt:
-  case StatusKind::Unsupported:
-    return "the plan is damaged, or of another version: compile the model again";
-  case StatusKind::Mismatch:
-  case StatusKind::Deadlock:
-  case StatusKind::Internal:
-    return "this is a defect of shardc: report it with the model and the command line";
-  default:
-    return nullptr;
-  }
-}
-
-/// The error and note lines of a failure; the last is a remedy even where no place has given one.
-std::string render(const Status &status) {
-  std::string text = status.render();
-  const char *remedy = generalRemedy(status.kind());
-  bool hasNote = std::ranges::any_of(status.violations(), [](const Violation &one) { return !one.notes.empty(); });
-  if (remedy && !hasNote)
-    text += fmt::format("note: {}\n", remedy);
-  return text;
-}
-
 /// Runs `body`, which returns a Status, and turns whatever goes wrong into an error.
 template <typename Body> shardrtError *guarded(Body body) {
   Status status;
@@ -69,7 +45,7 @@ template <typename Body> shardrtError *guarded(Body body) {
   } catch (...) {
     status = statusOfException();
   }
-  return status.isOk() ? nullptr : new shardrtError{render(status)};
+  return status.isOk() ? nullptr : new shardrtError{renderWithRemedy(status)};
 }
 
 Status checkPointer(const void *pointer, const char *what) {

@@ -1,5 +1,6 @@
 //===-- shardplan.cpp - looks at plans ----------------------------------------------------------------------------===//
 
+#include "runtime/base/Remedy.h"
 #include "runtime/format/LoadPlan.h"
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Structure.h"
@@ -22,7 +23,7 @@ struct Options {
 };
 
 int fail(const rt::Status &status) {
-  tools::printError("{}", status.render());
+  tools::printError("{}", rt::renderWithRemedy(status));
   return tools::kFailure;
 }
 

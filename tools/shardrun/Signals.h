@@ -4,6 +4,8 @@
 // is nothing to lose, and nothing that starts up can be in their way. During training the first one asks for the end of
 // the step, after which everything is written that was asked for; the next one ends at once.
 //
+// SIGBUS is what the system sends when a mapped file, such as an array of samples, has become shorter: an error.
+//
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_TOOLS_SHARDRUN_SIGNALS_H
 #define SHARDC_TOOLS_SHARDRUN_SIGNALS_H

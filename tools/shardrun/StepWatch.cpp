@@ -20,6 +20,7 @@ std::string StepWatch::addStep(const shardrtStepMetrics &step) {
   bool isScaling = isFinite && step.lossScale > 1;
   bool hasLabels = step.lossWeight != 0;
   if (!step.skipped || (hasLabels && isScaling)) {
+    overflows += step.skipped ? 1 : 0;
     inARow = 0;
     return {};
   }
@@ -40,6 +41,13 @@ std::string StepWatch::describe(const std::string &count) const {
 
 std::string StepWatch::failure() const {
   return inARow >= kMaxInARow ? describe(fmt::format("{} steps in a row", kMaxInARow)) : std::string();
+}
+
+std::string StepWatch::warningAtEnd() const {
+  if (overflows == 0 || overflows + useless < steps)
+    return {};
+  return "warning: no step has changed anything yet: gradients overflow, and the loss scale is still coming down\n"
+         "note: run more steps, or compile with a smaller --loss-scale-init\n";
 }
 
 std::string StepWatch::failureAtEnd() const {

@@ -1,5 +1,6 @@
 //===-- shardrun.cpp - trains with a plan -------------------------------------------------------------------------===//
 
+#include "runtime/base/Remedy.h"
 #include "runtime/metrics/MetricsFile.h"
 #include "runtime/metrics/Progress.h"
 #include "shardrt/shardrt.h"
@@ -36,7 +37,7 @@ bool failed(shardrtError *error) {
 
 bool failed(const rt::Status &status) {
   if (!status.isOk())
-    tools::printError("{}", status.render());
+    tools::printError("{}", rt::renderWithRemedy(status));
   return !status.isOk();
 }
 
@@ -68,7 +69,7 @@ public:
       return shardrun::kSignalled + signal;
     }
     std::string failure = watch.failureAtEnd();
-    tools::printError("{}", failure);
+    tools::printError("{}{}", failure, watch.warningAtEnd());
     return failure.empty() ? 0 : kFailure;
   }
 

@@ -152,18 +152,31 @@ private:
   }
 
   /// A forward op stands at least in its operands' stages, a backward op at most (where imported ids alone would send a
-  /// value against its direction).
+  /// value against its direction). The forward ops of one origin keep together, in the latest stage of any.
   void assign(ArrayRef<int64_t> firsts) {
-    for (Operation &op : ops()) {
-      if (free.contains(&op))
-        continue;
-      int64_t stage = llvm::upper_bound(firsts, getItem(&op)) - firsts.begin() - 1;
-      for (Value operand : op.getOperands()) {
-        Operation *source = operand.getDefiningOp();
-        if (!source || free.contains(source) || isBackward(source) != isBackward(&op))
+    auto getFirstStage = [&](Operation &op) { return llvm::upper_bound(firsts, getItem(&op)) - firsts.begin() - 1; };
+    std::map<int64_t, int64_t> stageOf; // of an origin's forward ops
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation &op : ops()) {
+        if (free.contains(&op) || isBackward(&op))
           continue;
-        stage = isBackward(&op) ? std::min(stage, getStage(source)) : std::max(stage, getStage(source));
+        int64_t &stage = stageOf.try_emplace(getOrigin(&op), getFirstStage(op)).first->second;
+        for (Value operand : op.getOperands())
+          if (Operation *source = operand.getDefiningOp(); source && getStage(source) > stage) {
+            stage = getStage(source);
+            changed = true;
+          }
+        setStage(&op, stage);
       }
+    }
+    for (Operation &op : ops()) {
+      if (free.contains(&op) || !isBackward(&op))
+        continue;
+      int64_t stage = getFirstStage(op);
+      for (Value operand : op.getOperands())
+        if (Operation *source = operand.getDefiningOp(); source && isBackward(source) && !free.contains(source))
+          stage = std::min(stage, getStage(source));
       setStage(&op, stage);
     }
   }

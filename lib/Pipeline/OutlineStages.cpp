@@ -5,6 +5,9 @@
 #include "ValueNames.h"
 #include "shardc/Pipeline/Passes.h"
 
+#include <map>
+#include <set>
+
 namespace shardc::pipeline {
 #define GEN_PASS_DEF_OUTLINESTAGESPASS
 #include "shardc/Pipeline/Passes.h.inc"
@@ -30,7 +33,9 @@ public:
       buildBackward(stage, /*first=*/true);
       buildBackward(stage, /*first=*/false);
     }
-    accumulate->getParentOfType<ModuleOp>()->setAttr(exec::kMessagesAttr, buildMessages());
+    auto module = accumulate->getParentOfType<ModuleOp>();
+    module->setAttr(exec::kMessagesAttr, buildMessages());
+    module->setAttr(kOpsAttr, buildOps());
     accumulate.erase();
   }
 
@@ -70,8 +75,11 @@ private:
 
   void cloneOps(StageFunction &function, int64_t stage, bool backward) {
     for (Operation &op : accumulate.getBody().front().without_terminator())
-      if (getStage(&op) == stage && isBackward(&op) == backward)
+      if (getStage(&op) == stage && isBackward(&op) == backward) {
         function.clone(&op);
+        if (!backward || op.hasAttr(kRecomputedAttr))
+          opsOfStage[stage].insert(getOrigin(&op));
+      }
   }
 
   void buildForward(int64_t stage) {
@@ -153,11 +161,22 @@ private:
     return ArrayAttr::get(context, messages);
   }
 
+  /// What each stage has taken over of the model, for the verifier.
+  ArrayAttr buildOps() {
+    SmallVector<Attribute> lists;
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      SmallVector<int64_t> ops(opsOfStage[stage].begin(), opsOfStage[stage].end());
+      lists.push_back(DenseI64ArrayAttr::get(context, ops));
+    }
+    return ArrayAttr::get(context, lists);
+  }
+
   func::FuncOp accumulate;
   MLIRContext *context;
   Results results;
   Boundary boundary;
   int64_t stages;
+  std::map<int64_t, std::set<int64_t>> opsOfStage; ///< origins of forward ops, those computed again included
   ValueNames names;
 };
 

@@ -25,6 +25,8 @@ namespace shardc::pipeline {
 inline constexpr llvm::StringLiteral kStageAttr = "pipe.stage";
 /// Marks the clones of forward ops that a backward computes again (unit).
 inline constexpr llvm::StringLiteral kRecomputedAttr = "pipe.recomputed";
+/// On the module: the origins of the forward ops of each stage (array of arrays of i64).
+inline constexpr llvm::StringLiteral kOpsAttr = "pipe.ops";
 
 /// The functions that Pipeline takes.
 inline constexpr llvm::StringLiteral kAccumulate = "accumulate";

@@ -24,6 +24,8 @@ LogicalResult PlanBuilder::build() {
   addInputs();
   addNotes();
   addKernels();
+  if (auto ops = module->getAttrOfType<DenseI64ArrayAttr>("nn.ops"))
+    plan.mutable_ops()->Assign(ops.asArrayRef().begin(), ops.asArrayRef().end());
   for (auto program : module.getOps<exec::ProgramOp>())
     if (failed(addProgram(program)))
       return failure();
@@ -116,6 +118,10 @@ LogicalResult PlanBuilder::addProgram(exec::ProgramOp op) {
     if (failed(setOperand(output.getValue(), {}, *message->mutable_value())))
       return failure();
   }
+  auto ops = module->getAttrOfType<ArrayAttr>("pipe.ops");
+  if (ops && op.getPp() < ops.size())
+    if (auto own = dyn_cast<DenseI64ArrayAttr>(ops[op.getPp()]))
+      program.mutable_ops()->Assign(own.asArrayRef().begin(), own.asArrayRef().end());
   program.set_streams(streams);
   program.set_events(events);
   return addSchedule(op, program);

@@ -6,6 +6,10 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "llvm/ADT/DenseSet.h"
+
+#include <set>
+
 using namespace mlir;
 
 namespace shardc::plan {
@@ -49,6 +53,7 @@ struct CollectModelPass : shardc::plan::impl::CollectModelPassBase<CollectModelP
     }
     collectParameters(accumulate);
     collectInputs(accumulate);
+    collectOps(accumulate);
   }
 
   void collectParameters(func::FuncOp accumulate) {
@@ -85,6 +90,29 @@ struct CollectModelPass : shardc::plan::impl::CollectModelPassBase<CollectModelP
                   builder.getNamedAttr("sample_shape", builder.getDenseI64ArrayAttr(type.getShape().drop_front()))}));
     }
     getOperation()->setAttr("nn.inputs", builder.getArrayAttr(inputs));
+  }
+
+  /// The forward ops that a result needs and that need an argument, by their origin.
+  void collectOps(func::FuncOp accumulate) {
+    Block &body = accumulate.getBody().front();
+    llvm::DenseSet<Operation *> needed, dependent;
+    for (Operation &op : body)
+      if (llvm::any_of(op.getOperands(), [&](Value operand) {
+            return !operand.getDefiningOp() || dependent.contains(operand.getDefiningOp());
+          }))
+        dependent.insert(&op);
+    std::set<int64_t> origins;
+    for (Operation &op : llvm::reverse(body)) {
+      if (!op.hasTrait<OpTrait::IsTerminator>() && !needed.contains(&op))
+        continue;
+      for (Value operand : op.getOperands())
+        needed.insert(operand.getDefiningOp());
+      auto origin = op.getAttrOfType<IntegerAttr>(shardc::nn::kOriginAttr);
+      if (origin && dependent.contains(&op) && !op.hasAttr(shardc::nn::kBackwardAttr))
+        origins.insert(origin.getInt());
+    }
+    SmallVector<int64_t> ascending(origins.begin(), origins.end());
+    getOperation()->setAttr("nn.ops", DenseI64ArrayAttr::get(&getContext(), ascending));
   }
 
   DictionaryAttr lookUpInput(StringAttr name) {

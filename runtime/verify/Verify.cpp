@@ -4,6 +4,7 @@
 
 #include "runtime/verify/Communication.h"
 #include "runtime/verify/Reductions.h"
+#include "runtime/verify/Stages.h"
 #include "runtime/verify/Structure.h"
 
 namespace shardc::rt {
@@ -70,6 +71,7 @@ Status verifyPlan(const plan::Plan &plan, VerifiedCounts *counts) {
   if (!report.empty())
     return report.take();
   countInstructions(plan, result);
+  checkStages(plan, report);
   verifyCommunication(plan, report, result);
   verifyMemory(plan, report);
   return report.take();

@@ -8,6 +8,7 @@
 // In this order, each only when what it builds on holds:
 //   Structure   every index, view, shape and size is in range; nothing below can be led out of bounds
 //   Schedule    every micro-batch goes forward and backward once, and the step ends with one update
+//   Stages      every op of the model is in exactly one stage, and no forward computes another stage's
 //   Matching    messages agree with their receivers in order, identity and size; pp collectives agree in all members
 //   Deadlock    a rendezvous execution of all programs, communication in issue order, comes to its end
 //   Reads       every read finds what was written for it, and is ordered after it; no live bytes are overwritten

@@ -86,3 +86,21 @@ module @partial attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"tp
     return %3 : tensor<4x64xf32>
   }
 }
+
+// -----
+
+// The ops of one origin keep together: what adds a later op's result to one of its own moves to that op's stage with it.
+// CHECK-LABEL: @together
+// CHECK: nn.dot_general {{.*}}nn.origin = 0 {{.*}}pipe.stage = 0
+// CHECK: nn.tanh {{.*}}nn.origin = 1 {{.*}}pipe.stage = 1
+// CHECK: nn.dot_general {{.*}}nn.origin = 2 {{.*}}pipe.stage = 1
+// CHECK: nn.add {{.*}}nn.origin = 1 {{.*}}pipe.stage = 1
+module @together attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"tp" = 1>]>} {
+  func.func @accumulate(%x: tensor<4x64xf32> {nn.input = "x"}, %w: tensor<64x64xf32> {nn.parameter = {name = "w", trainable = true}}) -> tensor<4x64xf32> {
+    %0 = nn.dot_general %x, %w batch [] x [] contract [1] x [0] {nn.origin = 0 : i64} : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+    %1 = nn.tanh %0 {nn.origin = 1 : i64} : tensor<4x64xf32>
+    %2 = nn.dot_general %x, %w batch [] x [] contract [1] x [0] {nn.origin = 2 : i64} : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+    %3 = nn.add %1, %2 {nn.origin = 1 : i64} : tensor<4x64xf32>
+    return %3 : tensor<4x64xf32>
+  }
+}

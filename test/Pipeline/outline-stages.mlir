@@ -3,6 +3,8 @@
 
 // What crosses is one message each way, named alike on both sides.
 // MLP: pipe.messages = [#exec.message<"tanh" from 0 forward>, #exec.message<"grad:fc1" from 1 backward>]
+// Each op of the model is in one stage.
+// MLP-SAME: pipe.ops = [array<i64: 0, 1>, array<i64: 2, 3>]
 // MLP-NOT: @accumulate
 // MLP-LABEL: func.func @pp0_forward(
 // MLP-SAME: exec.bind = #exec.bind<stash "x">, nn.input = "x"

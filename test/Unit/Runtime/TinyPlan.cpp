@@ -158,6 +158,7 @@ private:
     plan::Instruction &result = *block->add_instructions();
     result.set_records(-1);
     result.set_node(node);
+    result.set_origin(-1);
     return result;
   }
 

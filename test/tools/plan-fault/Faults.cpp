@@ -549,6 +549,30 @@ const std::vector<Fault> &faults() {
            instruction.mutable_gemm()->mutable_a()->set_sizes(rank - 1, 1);
          });
        }},
+      {"op-in-no-stage", "an op of the model belongs to no stage", "plan-stage",
+       [](plan::Plan &plan) {
+         plan::Program &program = *plan.mutable_programs(plan.programs_size() - 1);
+         if (program.ops_size() == 0)
+           return false;
+         program.mutable_ops()->RemoveLast();
+         return true;
+       }},
+      {"op-in-two-stages", "an op of the model belongs to two stages", "plan-stage",
+       [](plan::Plan &plan) {
+         if (plan.programs_size() < 2 || plan.programs(1).ops_size() == 0)
+           return false;
+         // An op of the second stage that comes after those of the first.
+         plan.mutable_programs(0)->add_ops(*plan.programs(1).ops().rbegin());
+         return true;
+       }},
+      {"foreign-op", "a forward computes an op of another stage", "plan-stage",
+       [](plan::Plan &plan) {
+         if (plan.programs_size() < 2 || plan.programs(1).ops_size() == 0)
+           return false;
+         return editFirst(plan, Block::FORWARD, isKernel, [&plan](plan::Program &, plan::Instruction &instruction) {
+           instruction.set_origin(*plan.programs(1).ops().rbegin());
+         });
+       }},
       {"small-arena", "a buffer ends beyond the arena", "plan-buffer", lastBufferBeyondArena},
       {"huge-buffer", "a buffer's bytes overflow", "plan-buffer",
        [](plan::Plan &plan) {

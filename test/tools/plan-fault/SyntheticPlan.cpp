@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace shardc::rt::test {
@@ -50,6 +51,7 @@ public:
     buildUpdate();
     place();
     addSchedule();
+    addOps();
     program.set_events(events);
   }
 
@@ -325,6 +327,18 @@ private:
     if (last)
       addOutput("loss", loss);
     addOutput("grad_norm", norm);
+  }
+
+  /// What the forward computes; loads of inputs are no ops of the model.
+  void addOps() {
+    std::set<int64_t> ops;
+    for (const plan::Instruction &instruction : program.blocks(0).instructions())
+      if (!instruction.has_load_input())
+        ops.insert(instruction.origin());
+    for (int64_t op : ops) {
+      program.add_ops(op);
+      plan.add_ops(op);
+    }
   }
 
   void addOutput(const std::string &name, const Ref &value) {

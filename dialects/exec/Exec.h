@@ -23,6 +23,7 @@ namespace shardc::exec {
 /// Discardable attributes; ExecAttrs.td and InstructionOpInterface have their meaning.
 inline constexpr llvm::StringLiteral kBindAttr = "exec.bind";
 inline constexpr llvm::StringLiteral kScheduleAttr = "pipe.schedule";
+inline constexpr llvm::StringLiteral kEvaluationAttr = "pipe.evaluation";
 inline constexpr llvm::StringLiteral kMessagesAttr = "pipe.messages";
 inline constexpr llvm::StringLiteral kStreamAttr = "stream";
 inline constexpr llvm::StringLiteral kWaitsAttr = "waits";

@@ -19,7 +19,8 @@ def Exec_RegionAttr : EnumAttr<Exec_Dialect, Exec_Region, "region">;
 
 def Exec_ActionKind : I32EnumAttr<"ActionKind", "what a schedule does with a micro-batch", [
     I32EnumAttrCase<"Communicate", 0, "communicate">, I32EnumAttrCase<"Forward", 1, "forward">,
-    I32EnumAttrCase<"Backward", 2, "backward">, I32EnumAttrCase<"Update", 3, "update">]> {
+    I32EnumAttrCase<"Backward", 2, "backward">, I32EnumAttrCase<"Update", 3, "update">,
+    I32EnumAttrCase<"Evaluate", 4, "evaluate">, I32EnumAttrCase<"Report", 5, "report">]> {
   let cppNamespace = "::shardc::exec";
   let genSpecializedAttr = 0;
 }
@@ -48,7 +49,7 @@ def Exec_BindAttr : Exec_Attr<"Bind", "bind"> {
 def Exec_ActionAttr : Exec_Attr<"Action", "action"> {
   let summary = "One action of a schedule: its kind, micro-batch, and stash slot";
   let description = [{
-    The module's `pipe.schedule` is an array with one array of actions for each pp coordinate.
+    The module's `pipe.schedule` is an array with one array of actions for each pp coordinate; so is `pipe.evaluation`.
     Example: `#exec.action<backward 3 slot 1>`
   }];
   let parameters = (ins EnumParameter<Exec_ActionKind>:$kind, "int64_t":$microBatch, "int64_t":$slot);

@@ -14,11 +14,11 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "What the ranks of one pp coordinate run";
   let description = [{
-    Holds `exec.buffer` and `exec.block` ops. `schedule` lists block runs of one step (#exec.entry). `arena_bytes` is set
-    by the placement of buffers.
+    Holds `exec.buffer` and `exec.block` ops. `schedule` lists block runs of one training step (#exec.entry), `evaluation`
+    those of one step of evaluation. `arena_bytes` is set by the placement of buffers.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp, OptionalAttr<ArrayAttr>:$schedule,
-                       OptionalAttr<I64Attr>:$arena_bytes);
+                       OptionalAttr<ArrayAttr>:$evaluation, OptionalAttr<I64Attr>:$arena_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `pp` $pp attr-dict-with-keyword $body";
 }
@@ -51,9 +51,9 @@ def Exec_BlockOp : Exec_Op<"block", [Symbol, HasParent<"ProgramOp">, NoTerminato
 }
 
 def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
-  let summary = "A named scalar that the host reads after a step";
-  let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$value);
-  let assemblyFormat = "$name $value attr-dict `:` type($value)";
+  let summary = "A named scalar that the host reads after a step, of training or of evaluation";
+  let arguments = (ins StrAttr:$name, AnyStaticShapeMemRef:$value, UnitAttr:$evaluation);
+  let assemblyFormat = "$name $value (`evaluation` $evaluation^)? attr-dict `:` type($value)";
 }
 
 def Exec_SlotOp : Exec_Op<"slot", [Pure, SameOperandsAndResultType]> {

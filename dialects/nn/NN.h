@@ -23,6 +23,9 @@ int64_t countOperandAndResultBytes(mlir::Operation *op);
 inline constexpr llvm::StringLiteral kOriginAttr = "nn.origin";
 inline constexpr llvm::StringLiteral kBackwardAttr = "nn.backward";
 inline constexpr llvm::StringLiteral kGradientSumAttr = "nn.gradient_sum";
+/// On the ops of a Dropout (unit): where dropout is off, a marked select is its true value, a product its first
+/// operand, a comparison true.
+inline constexpr llvm::StringLiteral kDropoutAttr = "nn.dropout";
 inline constexpr llvm::StringLiteral kInputAttr = "nn.input";
 inline constexpr llvm::StringLiteral kParameterAttr = "nn.parameter";
 inline constexpr llvm::StringLiteral kLossAttr = "nn.loss";

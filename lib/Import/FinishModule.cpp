@@ -1,6 +1,7 @@
 //===-- FinishModule.cpp - the signature and attributes of what was imported --------------------------------------===//
 
 #include "Importer.h"
+#include "Loss.h"
 
 #include "llvm/Support/Path.h"
 
@@ -28,9 +29,9 @@ LogicalResult Importer::finish(MeanParts loss) {
     return value.getType() == type ? value
                                    : nn::ConvertOp::create(state.builder, value.getLoc(), type, value).getResult();
   };
+  setModuleAttributes(loss.weight);
   loss = {toFloat(loss.sum), toFloat(loss.weight)};
   func::ReturnOp::create(state.builder, getLocation("loss"), ValueRange{loss.sum, loss.weight});
-  setModuleAttributes();
   eraseDeadOps();
   if (failed(checkDropout()) || failed(eraseUnusedParameters()))
     return failure();
@@ -118,8 +119,9 @@ void Importer::setFunctionType(MeanParts loss) {
   (*module)->setAttr("nn.notes", builder.getArrayAttr(notes));
 }
 
-/// The role of an input follows from what it indexes: a table (tokens) or classes (labels).
-Attribute Importer::describeInput(const ModelInput &input, BlockArgument argument) {
+/// The role of an input follows from what it indexes: a table (tokens) or classes (labels). Where W is that of the
+/// labels, samples can be padded with labels that add nothing to it.
+Attribute Importer::describeInput(const ModelInput &input, BlockArgument argument, Value lossWeight) {
   Builder builder(context);
   const IndexUse *table = nullptr, *label = nullptr;
   int64_t bound = 0;
@@ -137,14 +139,17 @@ Attribute Importer::describeInput(const ModelInput &input, BlockArgument argumen
     entries.push_back(builder.getNamedAttr("index_bound", builder.getI64IntegerAttr(bound)));
   if (label && !table && label->ignored)
     entries.push_back(builder.getNamedAttr("ignore_value", builder.getI64IntegerAttr(*label->ignored)));
+  if (label && !table && label->weight == lossWeight)
+    entries.push_back(
+        builder.getNamedAttr("padding", builder.getI64IntegerAttr(label->ignored.value_or(kDefaultIgnore))));
   return builder.getDictionaryAttr(entries);
 }
 
-void Importer::setModuleAttributes() {
+void Importer::setModuleAttributes(Value lossWeight) {
   Builder builder(context);
   SmallVector<Attribute> described;
   for (auto [index, input] : llvm::enumerate(inputs))
-    described.push_back(describeInput(input, body->getArgument(static_cast<unsigned>(index))));
+    described.push_back(describeInput(input, body->getArgument(static_cast<unsigned>(index)), lossWeight));
   (*module)->setAttr("nn.inputs", builder.getArrayAttr(described));
   (*module)->setAttr("nn.model", builder.getStringAttr(llvm::sys::path::filename(file.path)));
 }

@@ -59,8 +59,8 @@ private:
   mlir::LogicalResult checkDropout();
   mlir::LogicalResult eraseUnusedParameters();
   void setFunctionType(MeanParts loss);
-  void setModuleAttributes();
-  mlir::Attribute describeInput(const ModelInput &input, mlir::BlockArgument argument);
+  void setModuleAttributes(mlir::Value lossWeight);
+  mlir::Attribute describeInput(const ModelInput &input, mlir::BlockArgument argument, mlir::Value lossWeight);
   mlir::DictionaryAttr describeParameter(const Parameter &parameter);
 
   Diagnostics &diagnostics;

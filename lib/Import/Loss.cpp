@@ -31,7 +31,6 @@ CrossEntropy shardc::importer::buildCrossEntropy(NodeBuilder &builder, Operand l
   seeThroughReshapes(x, y);
   auto logitsType = cast<RankedTensorType>(x.getType());
   int64_t ignore = ignored.value_or(kDefaultIgnore);
-  builder.getState().indexUses.push_back({y, logitsType.getShape().back(), /*isLabel=*/true, ignored});
   auto rowType = RankedTensorType::get(logitsType.getShape().drop_back(), logitsType.getElementType());
   Operand rows = builder.create<nn::CrossEntropyOp>(TypeRange{rowType, rowType}, x, y, ignore, IntegerAttr());
   Operand y32(y);
@@ -43,7 +42,9 @@ CrossEntropy shardc::importer::buildCrossEntropy(NodeBuilder &builder, Operand l
     weights = builder.binary(BinaryKind::Mul, weights, gathered);
     rows = builder.binary(BinaryKind::Mul, rows, weights);
   }
-  return {rows.getValue(), sumRows(builder, weights.getValue())};
+  Value weight = sumRows(builder, weights.getValue());
+  builder.getState().indexUses.push_back({y, logitsType.getShape().back(), /*isLabel=*/true, ignored, weight});
+  return {rows.getValue(), weight};
 }
 
 Value shardc::importer::sumRows(NodeBuilder &builder, Value rows) {

@@ -48,12 +48,14 @@ struct MeanParts {
   mlir::Value sum, weight;
 };
 
-/// What indexes a table or names a class: found for the inputs of the model.
+/// What indexes a table or names a class: found for the inputs of the model. `weight` is W of the mean loss of labels,
+/// to which labels of `ignored` (or kDefaultIgnore) add nothing.
 struct IndexUse {
   mlir::Value indices;
   int64_t bound = 0;
   bool isLabel = false;
   std::optional<int64_t> ignored;
+  mlir::Value weight;
 };
 
 /// What all nodes of a model share.

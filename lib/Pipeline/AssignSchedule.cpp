@@ -46,7 +46,11 @@ LogicalResult assignSchedule(ModuleOp module) {
   Schedule schedule = (*generate)(mesh->getSize("pp"), *microBatches);
   if (std::optional<std::string> problem = checkSchedule(schedule, *microBatches))
     return module.emitError("internal error: schedule '") << *name << "': " << *problem;
+  Schedule evaluation = scheduleEvaluation(schedule, *microBatches);
+  if (std::optional<std::string> problem = checkEvaluation(evaluation, *microBatches))
+    return module.emitError("internal error: evaluation under schedule '") << *name << "': " << *problem;
   module->setAttr(exec::kScheduleAttr, buildAttribute(module.getContext(), schedule));
+  module->setAttr(exec::kEvaluationAttr, buildAttribute(module.getContext(), evaluation));
   return success();
 }
 

@@ -32,6 +32,9 @@ public:
       buildForward(stage);
       buildBackward(stage, /*first=*/true);
       buildBackward(stage, /*first=*/false);
+      if (stage == stages - 1)
+        buildEvaluation(stage, "evaluate_first", /*first=*/true);
+      buildEvaluation(stage, "evaluate", /*first=*/false);
     }
     auto module = accumulate->getParentOfType<ModuleOp>();
     module->setAttr(exec::kMessagesAttr, buildMessages());
@@ -53,7 +56,8 @@ private:
     }
     for (const Gradient &gradient : results.gradients)
       names.reserve(getGradientName(gradient.parameter));
-    for (StringRef name : {"loss.sum", "loss.weight", "loss", "grad_norm", "loss_weight", "gradient_scale", "skipped"})
+    for (StringRef name : {"loss.sum", "loss.weight", "loss", "grad_norm", "loss_weight", "gradient_scale", "skipped",
+                           "loss_scale", "evaluation_sum", "evaluation_weight"})
       names.reserve(name);
     auto update = accumulate->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(kUpdate);
     for (unsigned i = 0, e = update ? update.getNumArguments() : 0; i < e; ++i)
@@ -82,8 +86,7 @@ private:
       }
   }
 
-  void buildForward(int64_t stage) {
-    StageFunction function(accumulate, getStageFunctionName(stage, "forward"));
+  void cloneForward(StageFunction &function, int64_t stage) {
     for (Value value : boundary.getInputs(stage))
       function.addArgument(value, bind(boundary.getRegion(value, stage), value));
     for (Value value : boundary.getReceived(stage, /*gradients=*/false))
@@ -91,9 +94,27 @@ private:
     for (Value value : boundary.getParameters(stage, /*backward=*/false))
       function.addArgument(value, bind(exec::Region::Parameter, value));
     cloneOps(function, stage, /*backward=*/false);
+  }
+
+  void buildForward(int64_t stage) {
+    StageFunction function(accumulate, getStageFunctionName(stage, "forward"));
+    cloneForward(function, stage);
     for (Value value : boundary.getForwardResults(stage))
       function.addResult(function.get(value), bind(boundary.getRegion(value, stage), value));
     function.finish();
+  }
+
+  /// The forward without dropout, of which only the messages are kept, in the buffers that training has for them. The
+  /// last stage sums up S and W.
+  void buildEvaluation(int64_t stage, StringRef name, bool first) {
+    StageFunction function(accumulate, getStageFunctionName(stage, name), Dropout::Off);
+    cloneForward(function, stage);
+    for (Value value : boundary.getSent(stage, /*gradients=*/false))
+      if (value.getDefiningOp() && getStage(value.getDefiningOp()) == stage)
+        function.addResult(function.get(value), bind(boundary.getRegion(value, stage), value));
+    if (stage == stages - 1)
+      addLosses(function, first);
+    eraseUnusedOps(function.finish(), [](Operation *) { return false; });
   }
 
   void buildBackward(int64_t stage, bool first) {
@@ -122,8 +143,11 @@ private:
       attributes.set(nn::kGradientAttr, gradient.parameter);
       addSum(function, part->second, attributes, first);
     }
-    if (stage != stages - 1)
-      return;
+    if (stage == stages - 1)
+      addLosses(function, first);
+  }
+
+  void addLosses(StageFunction &function, bool first) {
     addLoss(function, results.lossSum, results.lossSumSharding, "sum", first);
     addLoss(function, results.lossWeight, results.lossWeightSharding, "weight", first);
   }

@@ -50,8 +50,10 @@ public:
     if (failed(check()))
       return failure();
     layOut();
-    for (int64_t stage = 0; stage < getNumStages(); ++stage)
+    for (int64_t stage = 0; stage < getNumStages(); ++stage) {
       buildUpdate(stage);
+      buildReport(stage);
+    }
     update.erase();
     return success();
   }
@@ -154,9 +156,7 @@ private:
     for (const Parameter &parameter : parameters)
       if (auto sum = parameter.sums.find(stage); sum != parameter.sums.end())
         function.addArgument(parameter.gradient, sum->second.attributes);
-    bool last = stage == getNumStages() - 1;
-    Value sum = last ? function.addArgument(lossSum.type, update.getLoc(), lossSum.attributes) : Value();
-    Value weight = last ? function.addArgument(lossWeight.type, update.getLoc(), lossWeight.attributes) : Value();
+    auto [sum, weight] = addLossSums(function, stage);
     addParametersAndStates(function, stage);
 
     SmallVector<Value> squares = reduceGradients(function, stage);
@@ -173,6 +173,30 @@ private:
     for (auto [name, value] : step.outputs)
       function.addResult(value, bindTo(getContext(), exec::Region::Output, name, getReplicated(value)));
     finish(function.finish());
+  }
+
+  /// Brings an evaluation's ΣS and ΣW to all ranks.
+  void buildReport(int64_t stage) {
+    StageFunction function(update, getStageFunctionName(stage, "report"));
+    WorldLayout losses;
+    losses.lossSum = layout.lossSum;
+    losses.lossWeight = layout.lossWeight;
+    auto [sum, weight] = addLossSums(function, stage);
+    WorldSums sums = exchange(function.getBuilder(), mesh, losses, sum, weight, {});
+    for (auto [name, value] : {std::pair("evaluation_sum", sums.lossSum), {"evaluation_weight", sums.lossWeight}})
+      function.addResult(value, bindTo(getContext(), exec::Region::Output, name, getReplicated(value)));
+    func::FuncOp report = function.finish();
+    eraseUnusedOps(report, [](Operation *) { return false; });
+    finish(report);
+  }
+
+  /// ΣS and ΣW of the stage's micro-batches; null where it is not the last one.
+  std::pair<Value, Value> addLossSums(StageFunction &function, int64_t stage) {
+    if (stage != getNumStages() - 1)
+      return {};
+    Value sum = function.addArgument(lossSum.type, update.getLoc(), lossSum.attributes);
+    Value weight = function.addArgument(lossWeight.type, update.getLoc(), lossWeight.attributes);
+    return {sum, weight};
   }
 
   /// The parameter that a name belongs to, if the stage has it.

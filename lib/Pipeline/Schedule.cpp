@@ -28,10 +28,20 @@ int64_t shardc::pipeline::countSlots(llvm::ArrayRef<Action> actions) {
 
 namespace {
 
+/// Updates and reports end a step; all else is an action of a micro-batch.
+bool isEnd(const Action &action) { return action.kind == ActionKind::Update || action.kind == ActionKind::Report; }
+
 std::string describe(const Action &action) {
-  if (action.kind == ActionKind::Update)
+  switch (action.kind) {
+  case ActionKind::Update:
     return "U";
-  return llvm::formatv("{0}{1}", action.kind == ActionKind::Forward ? "F" : "B", action.microBatch);
+  case ActionKind::Report:
+    return "R";
+  case ActionKind::Evaluate:
+    return llvm::formatv("E{0}", action.microBatch);
+  default:
+    return llvm::formatv("{0}{1}", action.kind == ActionKind::Forward ? "F" : "B", action.microBatch);
+  }
 }
 
 //===-- One stage by itself ---------------------------------------------------------------------------------------===//
@@ -119,7 +129,7 @@ std::vector<Group> buildGroups(const Schedule &schedule, int64_t stage) {
   for (size_t i = 0; i < actions.size(); ++i) {
     Group &group = groups.emplace_back();
     auto add = [&](bool send, const Action &action) {
-      if (action.kind == ActionKind::Update)
+      if (isEnd(action))
         return;
       bool backward = action.kind == ActionKind::Backward;
       int64_t peer = stage + (send != backward ? 1 : -1);
@@ -215,9 +225,9 @@ std::vector<std::vector<int64_t>> computeStarts(const Schedule &schedule) {
       if (starts[p].size() == schedule[p].size())
         continue;
       const Action &action = schedule[p][starts[p].size()];
-      int64_t peer = p + (action.kind == ActionKind::Forward ? -1 : 1);
+      int64_t peer = p + (action.kind == ActionKind::Backward ? 1 : -1);
       int64_t ready = 0;
-      if (action.kind != ActionKind::Update && peer >= 0 && peer < e) {
+      if (!isEnd(action) && peer >= 0 && peer < e) {
         auto found = ends.find({peer, action.kind, action.microBatch});
         if (found == ends.end())
           continue;
@@ -227,7 +237,7 @@ std::vector<std::vector<int64_t>> computeStarts(const Schedule &schedule) {
       starts[p].push_back(start);
       free[p] = start + 1;
       ends[{p, action.kind, action.microBatch}] = start + 1;
-      if (action.kind == ActionKind::Update)
+      if (isEnd(action))
         updateStart = std::max(updateStart, start);
       progress = true;
     }
@@ -244,6 +254,18 @@ std::optional<std::string> shardc::pipeline::checkSchedule(const Schedule &sched
   for (size_t p = 0; p < schedule.size(); ++p)
     if (auto problem = StageChecker(p, microBatches).check(schedule[p]))
       return problem;
+  return Rendezvous(schedule).run();
+}
+
+std::optional<std::string> shardc::pipeline::checkEvaluation(const Schedule &schedule, int64_t microBatches) {
+  for (size_t p = 0; p < schedule.size(); ++p) {
+    const std::vector<Action> &actions = schedule[p];
+    if (static_cast<int64_t>(actions.size()) != microBatches + 1 || actions.back().kind != ActionKind::Report)
+      return llvm::formatv("pp {0} does not evaluate {1} micro-batches and report", p, microBatches).str();
+    for (int64_t m = 0; m < microBatches; ++m)
+      if (actions[m].kind != ActionKind::Evaluate || actions[m].microBatch != m || actions[m].slot < 0)
+        return llvm::formatv("pp {0} runs {1}, expected E{2}", p, describe(actions[m]), m).str();
+  }
   return Rendezvous(schedule).run();
 }
 

@@ -21,7 +21,8 @@ NamedAttrList shardc::pipeline::bindTo(MLIRContext *context, exec::Region region
   return attributes;
 }
 
-StageFunction::StageFunction(func::FuncOp source, StringRef name) : builder(source.getContext()) {
+StageFunction::StageFunction(func::FuncOp source, StringRef name, Dropout dropout)
+    : builder(source.getContext()), dropout(dropout) {
   builder.setInsertionPointToEnd(source->getParentOfType<ModuleOp>().getBody());
   function = func::FuncOp::create(builder, source.getLoc(), name, builder.getFunctionType({}, {}));
   builder.setInsertionPointToEnd(function.addEntryBlock());
@@ -38,7 +39,23 @@ Value StageFunction::addArgument(Type type, Location loc, NamedAttrList attribut
   return function.getBody().addArgument(type, loc);
 }
 
+/// What an op of a Dropout is without it: see nn::kDropoutAttr.
+Value StageFunction::passDropout(Operation *op) {
+  if (auto select = dyn_cast<nn::SelectOp>(op))
+    return get(select.getOnTrue());
+  if (isa<nn::MulOp>(op))
+    return get(op->getOperand(0));
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto all = nn::ConstantOp::create(builder, op->getLoc(), DenseElementsAttr::get(type, true));
+  nn::copyOrigin(op, all);
+  if (dist::ShardingAttr sharding = dist::getSharding(op->getResult(0)))
+    dist::setSharding(all, sharding);
+  return all;
+}
+
 void StageFunction::clone(Operation *op) {
+  if (dropout == Dropout::Off && op->hasAttr(nn::kDropoutAttr))
+    return set(op->getResult(0), passDropout(op));
   for (Value operand : op->getOperands())
     get(operand);
   builder.clone(*op, mapping)->removeAttr(kStageAttr);

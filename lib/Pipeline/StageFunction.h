@@ -20,18 +20,22 @@ std::string getGradientName(llvm::StringRef parameter);
 mlir::NamedAttrList bindTo(mlir::MLIRContext *context, exec::Region region, llvm::StringRef name,
                            dist::ShardingAttr sharding);
 
+/// Whether a function drops out elements.
+enum class Dropout { On, Off };
+
 /// A function that grows at the end of a module from ops of another one. Ops without a stage are cloned when they are
 /// first needed.
 class StageFunction {
 public:
   /// Ops and arguments are those of `source`, which stands in the module too.
-  StageFunction(mlir::func::FuncOp source, llvm::StringRef name);
+  StageFunction(mlir::func::FuncOp source, llvm::StringRef name, Dropout dropout = Dropout::On);
 
   /// Adds an argument, which stands for `value` of the source function.
   mlir::Value addArgument(mlir::Value value, mlir::NamedAttrList attributes);
   /// Adds an argument that stands for nothing there.
   mlir::Value addArgument(mlir::Type type, mlir::Location loc, mlir::NamedAttrList attributes);
-  /// Clones an op, whose operands have been cloned or are free.
+  /// Clones an op, whose operands have been cloned or are free. Where dropout is off, what an op of a Dropout passes on
+  /// stands for it.
   void clone(mlir::Operation *op);
   /// What stands for a value of the source function here.
   mlir::Value get(mlir::Value value);
@@ -45,8 +49,11 @@ public:
   mlir::OpBuilder &getBuilder() { return builder; }
 
 private:
+  mlir::Value passDropout(mlir::Operation *op);
+
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;
+  Dropout dropout;
   mlir::IRMapping mapping;
   llvm::SmallVector<mlir::Attribute> argumentAttributes;
   llvm::SmallVector<mlir::Attribute> resultAttributes;

@@ -113,7 +113,7 @@ LogicalResult PlanBuilder::addProgram(exec::ProgramOp op) {
     if (failed(addBlock(block, program)))
       return failure();
   for (auto output : op.getBody().getOps<exec::OutputOp>()) {
-    auto *message = program.add_outputs();
+    Output *message = output.getEvaluation() ? program.mutable_evaluation()->add_outputs() : program.add_outputs();
     message->set_name(output.getName().str());
     if (failed(setOperand(output.getValue(), {}, *message->mutable_value())))
       return failure();
@@ -124,7 +124,12 @@ LogicalResult PlanBuilder::addProgram(exec::ProgramOp op) {
       program.mutable_ops()->Assign(own.asArrayRef().begin(), own.asArrayRef().end());
   program.set_streams(streams);
   program.set_events(events);
-  return addSchedule(op, program);
+  if (!op.getSchedule())
+    return op.emitOpError("has no schedule");
+  if (op.getEvaluation() &&
+      failed(addSchedule(op, *op.getEvaluation(), *program.mutable_evaluation()->mutable_schedule())))
+    return failure();
+  return addSchedule(op, *op.getSchedule(), *program.mutable_schedule());
 }
 
 LogicalResult PlanBuilder::addBuffer(exec::BufferOp op, Program &program) {
@@ -155,14 +160,12 @@ LogicalResult PlanBuilder::addBuffer(exec::BufferOp op, Program &program) {
   return success();
 }
 
-LogicalResult PlanBuilder::addSchedule(exec::ProgramOp op, Program &program) {
-  if (!op.getSchedule())
-    return op.emitOpError("has no schedule");
-  for (auto entry : op.getSchedule()->getAsRange<exec::EntryAttr>()) {
+LogicalResult PlanBuilder::addSchedule(exec::ProgramOp op, ArrayAttr entries, Schedule &schedule) {
+  for (auto entry : entries.getAsRange<exec::EntryAttr>()) {
     auto found = blockIndices.find(entry.getBlock().getValue().str());
     if (found == blockIndices.end())
       return op.emitOpError("schedules block '") << entry.getBlock().getValue() << "', which it does not have";
-    auto *message = program.add_schedule();
+    ScheduleEntry *message = schedule.Add();
     message->set_block(found->second);
     for (size_t i = 0; i + 1 < entry.getRegisters().size(); i += 2) {
       auto *reg = message->add_registers();

@@ -116,6 +116,8 @@ void plan::PlanBuilder::addInputs() {
     message->set_index_bound(entries.getInteger("index_bound"));
     message->set_ignore_value(entries.getInteger("ignore_value"));
     message->set_has_ignore_value(dictionary.contains("ignore_value"));
+    message->set_padding(entries.getInteger("padding"));
+    message->set_has_padding(dictionary.contains("padding"));
     message->set_role(getRole(entries.getString("role")));
     inputIndices[message->name()] = plan.inputs_size() - 1;
   }

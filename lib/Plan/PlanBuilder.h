@@ -31,7 +31,8 @@ private:
   mlir::LogicalResult addProgram(exec::ProgramOp op);
   mlir::LogicalResult addBuffer(exec::BufferOp op, Program &program);
   mlir::LogicalResult addBlock(exec::BlockOp op, Program &program);
-  mlir::LogicalResult addSchedule(exec::ProgramOp op, Program &program);
+  using Schedule = google::protobuf::RepeatedPtrField<ScheduleEntry>;
+  mlir::LogicalResult addSchedule(exec::ProgramOp op, mlir::ArrayAttr entries, Schedule &schedule);
   mlir::LogicalResult addInstruction(exec::InstructionOpInterface op, Block &block);
   mlir::LogicalResult addMessage(mlir::Operation *op, Group &group);
 

@@ -198,7 +198,6 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
                                    const shardrtTrainerOptions *options, shardrtTrainer **trainer) {
   return guarded([&]() -> Status {
     SHARDRT_RETURN_IF_ERROR(checkPointer(plan, "plan"));
-    SHARDRT_RETURN_IF_ERROR(checkPointer(data, "data"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(options, "options"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(trainer, "trainer"));
     shardrtTrainerOptions given;
@@ -219,8 +218,9 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
       chosen.learningRate = given.learningRate;
     auto result = std::make_unique<shardrtTrainer>();
     result->loaded = plan->loaded;
-    result->dataset = data->dataset;
-    SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, *result->dataset, chosen));
+    if (data)
+      result->dataset = data->dataset;
+    SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, result->dataset.get(), chosen));
     result->remarks = result->trainer->remarks();
     *trainer = result.release();
     return {};
@@ -236,6 +236,21 @@ shardrtError *shardrtRunStep(shardrtTrainer *trainer, shardrtStepMetrics *metric
   });
 }
 
+shardrtError *shardrtEvaluate(shardrtTrainer *trainer, const shardrtData *data, shardrtEvaluation *evaluation) {
+  return guarded([&]() -> Status {
+    SHARDRT_RETURN_IF_ERROR(checkPointer(trainer, "trainer"));
+    SHARDRT_RETURN_IF_ERROR(checkPointer(data, "data"));
+    SHARDRT_RETURN_IF_ERROR(checkPointer(evaluation, "evaluation"));
+    EvaluationReport report;
+    SHARDRT_RETURN_IF_ERROR(trainer->trainer->evaluate(*data->dataset, report));
+    shardrtEvaluation value = {};
+    value.loss = report.loss;
+    value.samples = report.samples;
+    value.dropped = report.dropped;
+    return copyOut(value, evaluation);
+  });
+}
+
 int64_t shardrtGetArenaBytes(const shardrtTrainer *trainer, int64_t rank) {
   return trainer && isRank(trainer->loaded->plan, rank) ? trainer->trainer->arenaBytes(rank) : -1;
 }
@@ -247,11 +262,11 @@ int64_t shardrtGetWorkspaceBytes(const shardrtTrainer *trainer, int64_t rank) {
 const char *shardrtGetTrainerRemarks(const shardrtTrainer *trainer) { return trainer ? trainer->remarks.c_str() : ""; }
 
 int64_t shardrtGetStepsPerEpoch(const shardrtTrainer *trainer) {
-  return trainer ? trainer->trainer->sampleOrder().stepsPerEpoch() : 0;
+  return trainer && trainer->trainer->sampleOrder() ? trainer->trainer->sampleOrder()->stepsPerEpoch() : 0;
 }
 
 int64_t shardrtGetDroppedSamples(const shardrtTrainer *trainer) {
-  return trainer ? trainer->trainer->sampleOrder().droppedPerEpoch() : 0;
+  return trainer && trainer->trainer->sampleOrder() ? trainer->trainer->sampleOrder()->droppedPerEpoch() : 0;
 }
 
 shardrtError *shardrtDumpGradients(const shardrtTrainer *trainer, const char *path) {

@@ -2,6 +2,7 @@
 
 #include "runtime/executor/Instructions.h"
 
+#include "runtime/device/cpu/Arena.h"
 #include "runtime/device/cpu/StridedCopy.h"
 
 #include <fmt/format.h>
@@ -159,7 +160,8 @@ private:
 class LoadInputInstruction final : public Instruction {
 public:
   LoadInputInstruction(const PrepareContext &context, const plan::LoadInput &load)
-      : input(load.input()), value(context.program, load.value()), rows(load.value().sizes(0)),
+      : input(load.input()), type(context.plan.inputs(input).type()), padding(context.plan.inputs(input).padding()),
+        value(context.program, load.value()), rows(load.value().sizes(0)),
         rowBytes(load.value().strides(0) * elementBytes(typeOf(context, load.value()))) {}
 
   static Status check(const PrepareContext &context, const plan::LoadInput &load) {
@@ -186,13 +188,20 @@ public:
     char *target = value.resolve(context);
     int64_t microBatch = context.registers.empty() ? 0 : context.registers[0].microBatch;
     int64_t first = (microBatch * context.replicas + context.replica) * context.microBatchSamples;
-    for (int64_t row = 0; row < rows; ++row)
-      SHARDRT_RETURN_IF_ERROR(context.dataset->read(input, context.samples[first + row], target + row * rowBytes));
+    for (int64_t row = 0; row < rows; ++row, target += rowBytes) {
+      int64_t sample = context.samples[first + row];
+      if (sample < 0)
+        fill(type, target, rowBytes, static_cast<double>(padding));
+      else
+        SHARDRT_RETURN_IF_ERROR(context.dataset->read(input, sample, target));
+    }
     return {};
   }
 
 private:
   int input;
+  plan::ElementType type;
+  int64_t padding;
   Address value;
   int64_t rows, rowBytes;
 };

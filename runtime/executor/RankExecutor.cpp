@@ -34,7 +34,8 @@ Result<std::unique_ptr<RankExecutor>> RankExecutor::create(const SharedState &sh
   SHARDRT_RETURN_IF_ERROR(executor->prepareBlocks());
   SHARDRT_ASSIGN(executor->workspace, Arena::allocate(executor->gemms.workspaceBytes()));
   executor->context.workspace = executor->workspace.data();
-  executor->prepareSchedule();
+  executor->training = executor->prepareSchedule(executor->programOfRank.schedule());
+  executor->evaluation = executor->prepareSchedule(executor->programOfRank.evaluation().schedule());
   executor->preparePoison();
   SHARDRT_RETURN_IF_ERROR(executor->initialise());
   return executor;
@@ -62,12 +63,15 @@ Status RankExecutor::prepareBlocks() {
   return {};
 }
 
-void RankExecutor::prepareSchedule() {
-  for (const plan::ScheduleEntry &entry : programOfRank.schedule()) {
-    std::vector<SlotRegister> &own = registers.emplace_back();
+RankExecutor::PreparedSchedule RankExecutor::prepareSchedule(const Schedule &entries) const {
+  PreparedSchedule prepared;
+  prepared.entries = &entries;
+  for (const plan::ScheduleEntry &entry : entries) {
+    std::vector<SlotRegister> &own = prepared.registers.emplace_back();
     for (const auto &pair : entry.registers())
       own.push_back({pair.micro_batch(), pair.slot()});
   }
+  return prepared;
 }
 
 Status RankExecutor::initialise() {
@@ -101,24 +105,37 @@ Status RankExecutor::initialiseBuffer(const plan::Buffer &buffer) {
 Status RankExecutor::runStep(const StepInput &input) {
   if (lossScale)
     std::memcpy(&control.lossScale, bufferData(*lossScale), sizeof(float));
-  return runSchedule(input);
+  return runTraining(input);
 }
 
 Status RankExecutor::replayStep(const StepInput &input) {
   checksFinite = true;
-  Status status = runSchedule(input); // with the loss scale as it was
+  Status status = runTraining(input); // with the loss scale as it was
   checksFinite = false;
   return status.isOk() ? std::move(firstInfinity) : status;
 }
 
-Status RankExecutor::runSchedule(const StepInput &input) {
+Status RankExecutor::runTraining(const StepInput &input) {
   control.step = input.step;
   control.learningRate = input.learningRate;
+  context.dataset = shared.dataset;
   context.samples = input.samples;
   if (shared.poisons)
-    poisonAtStepStart();
-  for (size_t entry = 0; entry < registers.size(); ++entry) {
-    if (Status status = runEntry(entry); !status.isOk()) {
+    poisonGradients(/*ofParameters=*/true);
+  return runSchedule(training);
+}
+
+Status RankExecutor::runEvaluation(const Dataset &dataset, std::span<const int64_t> samples) {
+  context.dataset = &dataset;
+  context.samples = samples;
+  if (shared.poisons)
+    poisonGradients(/*ofParameters=*/false);
+  return runSchedule(evaluation);
+}
+
+Status RankExecutor::runSchedule(const PreparedSchedule &schedule) {
+  for (int entry = 0; entry < schedule.entries->size(); ++entry) {
+    if (Status status = runEntry(schedule.entries->Get(entry), schedule.registers[entry]); !status.isOk()) {
       context.communicator->abort();
       return status;
     }
@@ -129,10 +146,9 @@ Status RankExecutor::runSchedule(const StepInput &input) {
   return {};
 }
 
-Status RankExecutor::runEntry(size_t index) {
-  const plan::ScheduleEntry &entry = programOfRank.schedule(index);
+Status RankExecutor::runEntry(const plan::ScheduleEntry &entry, std::span<const SlotRegister> registers) {
   PreparedBlock &block = blocks[entry.block()];
-  context.registers = registers[index];
+  context.registers = registers;
   int64_t microBatch = context.registers.empty() ? 0 : context.registers[0].microBatch;
   control.sampleOffset = microBatch * context.microBatchSamples * context.replicas;
   if (shared.poisons)
@@ -230,10 +246,10 @@ void RankExecutor::preparePoison() {
       diesInBackward.push_back(&buffer);
 }
 
-/// Gradients are undefined when a step begins.
-void RankExecutor::poisonAtStepStart() {
+/// Gradients are undefined when a step of training begins, the sums of the loss also when one of evaluation does.
+void RankExecutor::poisonGradients(bool ofParameters) {
   for (const plan::Buffer &buffer : programOfRank.buffers())
-    if (buffer.region() == plan::GRADIENT)
+    if (buffer.region() == plan::GRADIENT && (ofParameters || buffer.parameter() < 0))
       poisonBuffer(buffer, 0);
 }
 

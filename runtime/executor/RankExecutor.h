@@ -1,8 +1,9 @@
 //===-- RankExecutor.h - one rank's program -----------------------------------------------------------------------===//
 //
-// Walks the schedule of a program and issues its instructions in list order. On a CPU a rank is one thread (with
-// helpers inside kernels and products), which is one of the orders that streams and events allow; so events need no
-// waiting. Nothing is decided here, and nothing is allocated after the executor has been created.
+// Walks a schedule of a program, of training or of evaluation, and issues its instructions in list order. On a CPU a
+// rank is one thread (with helpers inside kernels and products), which is one of the orders that streams and events
+// allow; so events need no waiting. Nothing is decided here, and nothing is allocated after the executor has been
+// created.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_RANKEXECUTOR_H
@@ -45,6 +46,9 @@ public:
 
   /// Runs the schedule once. An error says the rank, the instruction and its node.
   Status runStep(const StepInput &input);
+  /// Runs the schedule of evaluation once, on samples of another dataset; a negative sample is padding. Parameters,
+  /// states and gradients stay as they are.
+  Status runEvaluation(const Dataset &dataset, std::span<const int64_t> samples);
   /// Runs the last step again, whose update was left out, and fails at the first instruction that writes a NaN, or else
   /// at the end with the first one that wrote an infinity.
   Status replayStep(const StepInput &input);
@@ -66,18 +70,25 @@ private:
     int64_t firstNumber = 0;                     // of its instructions, in the program
   };
 
+  using Schedule = google::protobuf::RepeatedPtrField<plan::ScheduleEntry>;
+  struct PreparedSchedule {
+    const Schedule *entries = nullptr;
+    std::vector<std::vector<SlotRegister>> registers; // by entry
+  };
+
   RankExecutor(const SharedState &shared, int64_t rank, Communicator &communicator);
   Status prepareBlocks();
   Status initialise();
   Status initialiseBuffer(const plan::Buffer &buffer);
-  void prepareSchedule();
-  Status runSchedule(const StepInput &input);
-  Status runEntry(size_t entry);
+  PreparedSchedule prepareSchedule(const Schedule &entries) const;
+  Status runTraining(const StepInput &input);
+  Status runSchedule(const PreparedSchedule &schedule);
+  Status runEntry(const plan::ScheduleEntry &entry, std::span<const SlotRegister> registers);
   Status checkFinite(const plan::ScheduleEntry &entry, size_t instruction);
   Status describeFailure(Status status, const plan::ScheduleEntry &entry, size_t instruction) const;
   void poisonBuffer(const plan::Buffer &buffer, int64_t slot);
   void preparePoison();
-  void poisonAtStepStart();
+  void poisonGradients(bool ofParameters);
   void poisonAfter(const plan::ScheduleEntry &entry);
 
   SharedState shared;
@@ -89,7 +100,7 @@ private:
   shardrtControl control = {};
   RunContext context;
   std::vector<PreparedBlock> blocks;
-  std::vector<std::vector<SlotRegister>> registers; // by schedule entry
+  PreparedSchedule training, evaluation;
   std::vector<const plan::Buffer *> diesInBackward; // stash whose slot ends with the backward of its micro-batch
   const plan::Buffer *lossScale = nullptr;          // the state, where the plan has one
   bool checksFinite = false;

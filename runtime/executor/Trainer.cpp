@@ -28,7 +28,7 @@ Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
   }
 }
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset &dataset,
+Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset *dataset,
                                                  const TrainerOptions &options) {
   SHARDRT_RETURN_IF_ERROR(checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
   std::unique_ptr<Trainer> trainer(new Trainer(plan, options));
@@ -38,14 +38,16 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const D
 
 Trainer::~Trainer() { stopRanks(); }
 
-Status Trainer::prepare(const Dataset &dataset) {
+Status Trainer::prepare(const Dataset *dataset) {
   const plan::Plan &plan = loaded.plan;
   SHARDRT_ASSIGN(kernels, KernelLibrary::open(loaded.folder, plan));
   SHARDRT_ASSIGN(weights, WeightFiles::open(plan, loaded.folder));
-  SHARDRT_ASSIGN(
-      order, SampleOrder::create(dataset.samples(), plan.training().global_batch(), options.seed, options.shuffles));
+  if (dataset) {
+    SHARDRT_ASSIGN(
+        order, SampleOrder::create(dataset->samples(), plan.training().global_batch(), options.seed, options.shuffles));
+  }
   shared.emplace(
-      SharedState{plan, mesh, kernels, *weights, &dataset, options.seed, options.threadsPerRank, options.poisons});
+      SharedState{plan, mesh, kernels, *weights, dataset, options.seed, options.threadsPerRank, options.poisons});
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
     threads.emplace_back([this, rank] { rankMain(rank); });
   return runOnRanks([this](int64_t rank) -> Status {
@@ -57,6 +59,8 @@ Status Trainer::prepare(const Dataset &dataset) {
 Status Trainer::runStep(StepReport &report) {
   if (broken)
     return Status(StatusKind::Aborted, "an earlier step has failed", "make a new trainer");
+  if (!order)
+    return Status(StatusKind::InvalidArgument, "no data to train on", "make a trainer with a dataset");
   StepInput input;
   input.step = nextStep;
   double base = options.learningRate.value_or(plannedRate);
@@ -77,6 +81,71 @@ Status Trainer::runStep(StepReport &report) {
   lastReport = report;
   return options.checksFinite ? checkFinite(input, report) : Status();
 }
+
+//===-- Evaluation ------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Whether a batch can be filled with samples that count nothing: some labels are all of the loss's weight.
+bool canPad(const plan::Plan &plan) {
+  return std::ranges::any_of(plan.inputs(), [](const plan::Input &input) { return input.has_padding(); });
+}
+
+/// What the plan or the data lack for an evaluation.
+Status checkEvaluation(const plan::Plan &plan, const Dataset &dataset) {
+  for (const plan::Program &program : plan.programs())
+    if (program.evaluation().schedule().empty())
+      return Status(StatusKind::Unsupported, "the plan has no schedule of evaluation [run-evaluation]",
+                    "compile the model again");
+  int64_t needed = canPad(plan) ? 1 : plan.training().global_batch();
+  if (dataset.samples() >= needed)
+    return {};
+  return Status(StatusKind::InvalidArgument,
+                fmt::format("evaluation: {} samples, expected at least {} [run-evaluation]", dataset.samples(), needed),
+                "the loss knows no labels that count nothing, with which a batch could be filled: use more data, or "
+                "compile with a smaller --global-batch");
+}
+
+} // namespace
+
+Status Trainer::evaluate(const Dataset &dataset, EvaluationReport &report) {
+  if (broken)
+    return Status(StatusKind::Aborted, "an earlier step has failed", "make a new trainer");
+  SHARDRT_RETURN_IF_ERROR(checkEvaluation(loaded.plan, dataset));
+  int64_t batch = loaded.plan.training().global_batch();
+  report = EvaluationReport();
+  report.dropped = canPad(loaded.plan) ? 0 : dataset.samples() % batch;
+  report.samples = dataset.samples() - report.dropped;
+  double sum = 0, weight = 0;
+  std::vector<int64_t> samples(batch);
+  for (int64_t first = 0; first < report.samples; first += batch) {
+    for (int64_t i = 0; i < batch; ++i)
+      samples[i] = first + i < report.samples ? first + i : -1;
+    world.beginStep();
+    auto task = [&](int64_t rank) { return executors[rank]->runEvaluation(dataset, samples); };
+    if (Status status = runOnRanks(std::ref(task)); !status.isOk()) {
+      broken = true;
+      return status;
+    }
+    sum += readEvaluation("evaluation_sum").value_or(0);
+    weight += readEvaluation("evaluation_weight").value_or(0);
+  }
+  if (weight == 0)
+    return Status(StatusKind::InvalidArgument, "evaluation: no label of the data counts [run-evaluation]",
+                  "look at the labels: all of them have the value that the model ignores");
+  report.loss = sum / weight;
+  return {};
+}
+
+std::optional<double> Trainer::readEvaluation(std::string_view name) const {
+  for (int64_t rank : firstRanks)
+    for (const plan::Output &output : executors[rank]->program().evaluation().outputs())
+      if (output.name() == name)
+        return executors[rank]->readOutput(output);
+  return std::nullopt;
+}
+
+//===-- Steps -----------------------------------------------------------------------------------------------------===//
 
 /// With a loss scale above 1, an overflow of the gradient alone is what the scale is there for.
 Status Trainer::checkFinite(const StepInput &input, const StepReport &report) {

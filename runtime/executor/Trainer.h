@@ -36,17 +36,27 @@ struct StepReport {
   std::optional<double> loss, gradientNorm, lossWeight, gradientScale, skipped, lossScale;
 };
 
+/// The loss over a whole dataset.
+struct EvaluationReport {
+  double loss = 0;     // mean over all that counts
+  int64_t samples = 0; // that it is the mean of
+  int64_t dropped = 0; // which do not fill the last batch, where that cannot be padded
+};
+
 class Trainer {
 public:
   /// Opens kernels and weights, starts the ranks, and lets each one prepare. The plan and the dataset must outlive the
-  /// trainer.
-  static Result<std::unique_ptr<Trainer>> create(const LoadedPlan &plan, const Dataset &dataset,
+  /// trainer; without a dataset it only evaluates.
+  static Result<std::unique_ptr<Trainer>> create(const LoadedPlan &plan, const Dataset *dataset,
                                                  const TrainerOptions &options);
   ~Trainer();
 
   /// Runs the next step on all ranks. After an error no further step can run. On failure the error of the rank where
   /// it began comes first.
   Status runStep(StepReport &report);
+  /// The loss of the parameters as they are, without dropout, over all of a dataset in its order. Nothing that training
+  /// uses changes. S and W of the mean are added up in f64, batch by batch, so that depth and schedule change no bit.
+  Status evaluate(const Dataset &dataset, EvaluationReport &report);
   int64_t stepsDone() const { return nextStep; }
 
   /// Bytes of a rank's arena, as allocated.
@@ -55,7 +65,8 @@ public:
   int64_t workspaceBytes(int64_t rank) const { return executors[rank]->workspaceBytes(); }
   /// What to tell about how the plan runs on this machine; empty where there is nothing.
   std::string remarks() const;
-  const SampleOrder &sampleOrder() const { return *order; }
+  /// Null without a dataset.
+  const SampleOrder *sampleOrder() const { return order ? &*order : nullptr; }
 
   /// The mean gradients of the last step, reduced, before clipping, in global shapes.
   Result<std::vector<NamedTensor>> gradients() const;
@@ -63,7 +74,8 @@ public:
 
 private:
   Trainer(const LoadedPlan &plan, const TrainerOptions &options);
-  Status prepare(const Dataset &dataset);
+  Status prepare(const Dataset *dataset);
+  std::optional<double> readEvaluation(std::string_view name) const;
   Status runOnRanks(std::function<Status(int64_t rank)> task);
   void rankMain(int64_t rank);
   Status firstFailure();

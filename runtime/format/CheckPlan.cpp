@@ -5,6 +5,7 @@
 #include "runtime/format/Query.h"
 #include "shardrt/control.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 
@@ -141,14 +142,15 @@ private:
     if (status.violations().size() != before)
       return; // operands are measured against sound buffers only
     std::vector<int> registersOf(program.blocks_size(), std::numeric_limits<int>::max());
-    for (const plan::ScheduleEntry &entry : program.schedule()) {
-      if (!isBelow(entry.block(), program.blocks_size())) {
-        fail("plan-index", "{}: the schedule runs block {} of {}", where, entry.block(), program.blocks_size());
-        return;
+    for (const auto *schedule : schedulesOf(program))
+      for (const plan::ScheduleEntry &entry : *schedule) {
+        if (!isBelow(entry.block(), program.blocks_size())) {
+          fail("plan-index", "{}: the schedule runs block {} of {}", where, entry.block(), program.blocks_size());
+          return;
+        }
+        checkRegisters(entry);
+        registersOf[entry.block()] = std::min(registersOf[entry.block()], entry.registers_size());
       }
-      checkRegisters(entry);
-      registersOf[entry.block()] = std::min(registersOf[entry.block()], entry.registers_size());
-    }
     int number = 0;
     for (int block = 0; block < program.blocks_size(); ++block) {
       registers = registersOf[block];
@@ -161,8 +163,14 @@ private:
     }
     where = fmt::format("program pp {}", pp);
     registers = 0;
-    for (const plan::Output &output : program.outputs())
-      checkOperand(program, output.value());
+    for (const auto *outputs : {&program.outputs(), &program.evaluation().outputs()})
+      for (const plan::Output &output : *outputs)
+        checkOperand(program, output.value());
+  }
+
+  using Schedule = google::protobuf::RepeatedPtrField<plan::ScheduleEntry>;
+  static std::array<const Schedule *, 2> schedulesOf(const plan::Program &program) {
+    return {&program.schedule(), &program.evaluation().schedule()};
   }
 
   void checkRegisters(const plan::ScheduleEntry &entry) {
@@ -175,13 +183,14 @@ private:
   /// For each register, the largest slot that the schedule gives it in runs of a block.
   const std::vector<uint32_t> &slotsOf(const plan::Program &program, int block) {
     slots.clear();
-    for (const plan::ScheduleEntry &entry : program.schedule()) {
-      if (entry.block() != static_cast<uint32_t>(block))
-        continue;
-      slots.resize(std::max<size_t>(slots.size(), entry.registers_size()));
-      for (int i = 0; i < entry.registers_size(); ++i)
-        slots[i] = std::max(slots[i], entry.registers(i).slot());
-    }
+    for (const auto *schedule : schedulesOf(program))
+      for (const plan::ScheduleEntry &entry : *schedule) {
+        if (entry.block() != static_cast<uint32_t>(block))
+          continue;
+        slots.resize(std::max<size_t>(slots.size(), entry.registers_size()));
+        for (int i = 0; i < entry.registers_size(); ++i)
+          slots[i] = std::max(slots[i], entry.registers(i).slot());
+      }
     return slots;
   }
 

@@ -29,6 +29,11 @@ Result<MetricsFile> MetricsFile::create(const std::string &folder) {
   return metrics;
 }
 
+static void addEvaluation(nlohmann::ordered_json &line, const EvaluationMetrics &evaluation) {
+  line["eval_loss"] = evaluation.loss;
+  line["eval_samples"] = evaluation.samples;
+}
+
 Status MetricsFile::write(const StepMetrics &metrics) {
   // NaN and infinity become null: JSON has neither.
   nlohmann::ordered_json line = {{"step", metrics.step},
@@ -41,7 +46,19 @@ Status MetricsFile::write(const StepMetrics &metrics) {
                                  {"skipped", metrics.skipped}};
   if (!std::isnan(metrics.lossScale))
     line["loss_scale"] = metrics.lossScale;
-  std::string text = line.dump() + "\n";
+  if (metrics.evaluation)
+    addEvaluation(line, *metrics.evaluation);
+  return writeLine(line.dump());
+}
+
+Status MetricsFile::write(const EvaluationMetrics &evaluation) {
+  nlohmann::ordered_json line = {{"step", 0}};
+  addEvaluation(line, evaluation);
+  return writeLine(line.dump());
+}
+
+Status MetricsFile::writeLine(const std::string &line) {
+  std::string text = line + "\n";
   if (std::exchange(isOlder, false) && ::ftruncate(::fileno(file.get()), 0) != 0 && errno != EINVAL) // a device: EINVAL
     return cannotWrite();
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0)

@@ -8,9 +8,16 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace shardc::rt {
+
+/// The mean loss of a dataset.
+struct EvaluationMetrics {
+  double loss = 0;
+  int64_t samples = 0;
+};
 
 /// What is known after a step. NaN where a plan does not compute a value.
 struct StepMetrics {
@@ -23,6 +30,7 @@ struct StepMetrics {
   double lossWeight = 0;
   bool skipped = false;
   double lossScale = std::numeric_limits<double>::quiet_NaN(); // the line has none then
+  std::optional<EvaluationMetrics> evaluation;                 // of the parameters that the step has left
 };
 
 /// `metrics.jsonl` in a folder, which is made if it is missing; an older file is replaced by the first line, not
@@ -33,8 +41,11 @@ public:
   static Result<MetricsFile> create(const std::string &folder);
 
   Status write(const StepMetrics &metrics);
+  /// A line of step 0 with nothing but an evaluation: of a run that does not train.
+  Status write(const EvaluationMetrics &evaluation);
 
 private:
+  Status writeLine(const std::string &line);
   Status cannotWrite() const;
 
   struct Close {

@@ -29,15 +29,16 @@ bool Progress::isDue(int64_t step, double seconds) const {
 }
 
 void Progress::report(const StepMetrics &metrics, int64_t samples, double seconds) {
-  if (!isDue(metrics.step, seconds))
+  if (!metrics.evaluation && !isDue(metrics.step, seconds))
     return;
   double left = seconds / static_cast<double>(metrics.step) * static_cast<double>(steps - metrics.step);
   double rate = static_cast<double>((metrics.step - lastStep) * samples) / (seconds - lastSeconds);
   lastStep = metrics.step;
   lastSeconds = seconds;
   double loss = std::isnan(metrics.loss) ? std::abs(metrics.loss) : metrics.loss; // the sign of a NaN means nothing
-  std::string line = fmt::format("step {}/{}  loss {:.6f}{}  {:.1f} samples/s  {} left", metrics.step, steps, loss,
-                                 metrics.skipped ? " (skipped)" : "", rate, formatDuration(left));
+  std::string evaluated = metrics.evaluation ? fmt::format("  eval loss {:.6f}", metrics.evaluation->loss) : "";
+  std::string line = fmt::format("step {}/{}  loss {:.6f}{}{}  {:.1f} samples/s  {} left", metrics.step, steps, loss,
+                                 metrics.skipped ? " (skipped)" : "", evaluated, rate, formatDuration(left));
   line = isTerminal ? "\r\x1b[K" + line : line + "\n";
   std::fwrite(line.data(), 1, line.size(), stream); // a stream that takes no more must not end the training
   std::fflush(stream);

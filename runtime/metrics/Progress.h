@@ -14,7 +14,7 @@ std::string formatDuration(double seconds);
 
 /// Prints step, loss, samples/s and time left. On a terminal one line is written over again; elsewhere every step of a
 /// run of at most 20, and else about 20 lines, the first and the last step among them, and more where one would have
-/// to wait longer than 10 s for the next.
+/// to wait longer than 10 s for the next or a step is evaluated.
 class Progress {
 public:
   Progress(std::FILE *stream, bool isTerminal, int64_t steps);

@@ -80,6 +80,7 @@ private:
   const uint32_t streams;
 
   bool replays = false;
+  bool updates = false; // the step trains
   bool stopped = false;
   int64_t visits = 0;
   int64_t complaints = 0;
@@ -126,6 +127,7 @@ private:
     entry = &program.schedule(entryNumber);
     int b = int(entry->block());
     const plan::Block &block = program.blocks(b);
+    updates |= block.action() == plan::Block::UPDATE;
     runStart = runStarts.empty() ? 0 : lastPosition;
     runStarts.push_back(runStart);
     lastPosition = runStart + block.instructions_size();
@@ -628,7 +630,7 @@ private:
     if (stopped)
       return;
     checkOutputs();
-    for (int i = 0; i < program.buffers_size(); ++i)
+    for (int i = 0; i < program.buffers_size() && updates; ++i)
       if (regionOf(i) == plan::PARAMETER && plan.parameters(program.buffers(i).parameter()).trainable())
         checkUpdated(i);
   }

@@ -38,6 +38,10 @@ std::string_view actionName(plan::Block::Action action) {
     return "backward";
   case plan::Block::UPDATE:
     return "update";
+  case plan::Block::EVALUATE:
+    return "evaluate";
+  case plan::Block::REPORT:
+    return "report";
   default:
     return "unknown action";
   }

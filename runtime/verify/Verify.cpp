@@ -7,6 +7,8 @@
 #include "runtime/verify/Stages.h"
 #include "runtime/verify/Structure.h"
 
+#include <algorithm>
+
 namespace shardc::rt {
 namespace {
 
@@ -25,7 +27,7 @@ void verifyCommunication(const plan::Plan &plan, Report &report, VerifiedCounts 
     checkDeadlock(plan, communication, report);
 }
 
-void verifyMemory(const plan::Plan &plan, Report &report) {
+void verifyMemory(const plan::Plan &plan, Step step, Report &report) {
   std::vector<ReadsFacts> facts(plan.programs_size());
   Holders holders = findHolders(plan);
   bool played = true;
@@ -38,7 +40,7 @@ void verifyMemory(const plan::Plan &plan, Report &report) {
     checkReductions(plan, p, accesses, report);
     checkReads(plan, p, accesses, holders, report, facts[p]);
   }
-  if (played)
+  if (played && step == Step::Training)
     checkGradients(plan, holders, facts, report);
 }
 
@@ -58,6 +60,40 @@ void countInstructions(const plan::Plan &plan, VerifiedCounts &counts) {
   }
 }
 
+/// All checks of what the programs' schedules run.
+void verifyStep(const plan::Plan &plan, Step step, Report &report, VerifiedCounts &counts) {
+  checkStructure(plan, report);
+  if (report.empty())
+    checkSchedule(plan, step, report);
+  if (!report.empty())
+    return;
+  countInstructions(plan, counts);
+  if (step == Step::Training)
+    checkStages(plan, report);
+  verifyCommunication(plan, report, counts);
+  verifyMemory(plan, step, report);
+}
+
+/// Whether there is an evaluation; reports one that only some programs have.
+bool hasEvaluation(const plan::Plan &plan, Report &report) {
+  auto has = [](const plan::Program &program) { return program.evaluation().schedule_size() > 0; };
+  auto all = std::ranges::count_if(plan.programs(), has);
+  for (int p = 0; p < plan.programs_size() && all > 0; ++p)
+    if (!has(plan.programs(p)))
+      report.add("plan-schedule", {p}, "schedule of evaluation, expected one as other programs have, got none");
+  return all > 0;
+}
+
+/// The plan whose step is the evaluation.
+plan::Plan takeEvaluation(const plan::Plan &plan) {
+  plan::Plan evaluation = plan;
+  for (plan::Program &program : *evaluation.mutable_programs()) {
+    program.mutable_schedule()->Swap(program.mutable_evaluation()->mutable_schedule());
+    program.mutable_outputs()->Swap(program.mutable_evaluation()->mutable_outputs());
+  }
+  return evaluation;
+}
+
 } // namespace
 
 Status verifyPlan(const plan::Plan &plan, VerifiedCounts *counts) {
@@ -65,16 +101,15 @@ Status verifyPlan(const plan::Plan &plan, VerifiedCounts *counts) {
   VerifiedCounts &result = counts ? *counts : unused;
   result = {};
   Report report(plan);
-  checkStructure(plan, report);
-  if (report.empty())
-    checkSchedule(plan, report);
-  if (!report.empty())
+  verifyStep(plan, Step::Training, report, result);
+  bool evaluates = hasEvaluation(plan, report);
+  if (!report.empty() || !evaluates)
     return report.take();
-  countInstructions(plan, result);
-  checkStages(plan, report);
-  verifyCommunication(plan, report, result);
-  verifyMemory(plan, report);
-  return report.take();
+  plan::Plan evaluation = takeEvaluation(plan);
+  Report evaluationReport(evaluation);
+  VerifiedCounts ofEvaluation;
+  verifyStep(evaluation, Step::Evaluation, evaluationReport, ofEvaluation);
+  return evaluationReport.take();
 }
 
 } // namespace shardc::rt

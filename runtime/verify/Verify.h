@@ -14,6 +14,9 @@
 //   Reads       every read finds what was written for it, and is ordered after it; no live bytes are overwritten
 //   Reductions  partial sums are reduced exactly once before anything needs them whole
 //
+// Then the same for a step of evaluation, where the plan has one: it evaluates every micro-batch once, ends with one
+// report, and writes neither parameters nor states.
+//
 // Cost: blocks that begin and end joined on stream 0 (all that shardc makes) are simulated once and then replayed by
 // what they take from and leave to other runs; a step costs O(instructions of all blocks + schedule entries · boundary
 // values), each access O(cells of its view + log of the buffers that share memory). Other blocks are simulated at every

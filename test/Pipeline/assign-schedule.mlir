@@ -1,8 +1,12 @@
 // RUN: shardc-opt %s -split-input-file --pipeline-assign-schedule | FileCheck %s
 
 // Two in flight on the first stage, one on the last; both run backwards in order.
+// An evaluation goes forward only, in the same slots.
 // CHECK-LABEL: module @one_f_one_b
-// CHECK: pipe.schedule =
+// CHECK: pipe.evaluation =
+// CHECK-SAME: [#exec.action<evaluate 0 slot 0>, #exec.action<evaluate 1 slot 1>, #exec.action<evaluate 2 slot 0>, #exec.action<report 0 slot 0>]
+// CHECK-SAME: [#exec.action<evaluate 0 slot 0>, #exec.action<evaluate 1 slot 0>, #exec.action<evaluate 2 slot 0>, #exec.action<report 0 slot 0>]
+// CHECK-SAME: pipe.schedule =
 // CHECK-SAME: [#exec.action<forward 0 slot 0>, #exec.action<forward 1 slot 1>, #exec.action<backward 0 slot 0>, #exec.action<forward 2 slot 0>, #exec.action<backward 1 slot 1>, #exec.action<backward 2 slot 0>, #exec.action<update 0 slot 0>]
 // CHECK-SAME: [#exec.action<forward 0 slot 0>, #exec.action<backward 0 slot 0>, #exec.action<forward 1 slot 0>, #exec.action<backward 1 slot 0>, #exec.action<forward 2 slot 0>, #exec.action<backward 2 slot 0>, #exec.action<update 0 slot 0>]
 module @one_f_one_b attributes {

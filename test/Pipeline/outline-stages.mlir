@@ -22,6 +22,10 @@
 // MLP: %[[NEW:.*]] = nn.dot_general
 // MLP: %[[SUM:.*]] = nn.add %[[OLD]], %[[NEW]] {dist.shardings = {{.*}}partial[<"dp", sum>]>], nn.backward, nn.origin = 0 : i64}
 // MLP: return %[[SUM]]
+// An evaluation keeps what it sends, and nothing else.
+// MLP-LABEL: func.func @pp0_evaluate(
+// MLP-SAME: exec.bind = #exec.bind<stash "x">, nn.input = "x"
+// MLP-SAME: -> (tensor<4x8xf32> {{{.*}}exec.bind = #exec.bind<stash "tanh">}) {
 // The last stage sums S, which is stashed, and W, which is a constant.
 // MLP-LABEL: func.func @pp1_forward(
 // MLP-SAME: #exec.bind<stash "tanh">
@@ -33,6 +37,13 @@
 // MLP-SAME: #exec.bind<gradient "loss.sum">, nn.loss = "sum"
 // MLP-SAME: #exec.bind<gradient "loss.weight">, nn.loss = "weight"
 // MLP-LABEL: func.func @pp1_backward(
+// MLP-LABEL: func.func @pp1_evaluate_first(
+// MLP-SAME: -> (tensor<f32> {{{[^}]*}}#exec.bind<gradient "loss.sum">, nn.loss = "sum"}, tensor<f32> {{{[^}]*}}#exec.bind<gradient "loss.weight">, nn.loss = "weight"}) {
+// MLP-NOT: nn.add
+// MLP-LABEL: func.func @pp1_evaluate(
+// MLP-SAME: %[[SUM:arg[0-9]+]]: tensor<f32> {{{[^}]*}}#exec.bind<gradient "loss.sum">
+// MLP: %[[S:.*]] = nn.reduce sum
+// MLP: nn.add %[[SUM]], %[[S]]
 
 // A value of stage 0 that stage 2 needs is handed through stage 1, in slots; so is its gradient.
 // CHECK-LABEL: module @skip
@@ -83,5 +94,38 @@ module @tied attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"tp" =
     %sum = nn.add %sum0, %h {nn.origin = 1 : i64, nn.backward, nn.gradient_sum, pipe.stage = 0 : i64} : tensor<4xf32> loc("gradient of a")
     %back = nn.reshape %sum {nn.origin = 0 : i64, nn.backward, pipe.stage = 0 : i64} : tensor<4xf32> -> tensor<2x2xf32> loc("gradient of r")
     return %s, %s, %back : tensor<f32>, tensor<f32>, tensor<2x2xf32>
+  }
+}
+
+// -----
+
+// Without dropout a value passes: the select is its true value, the product its first operand; a mask that is used by itself
+// is all true. What is only read by them is gone.
+// CHECK-LABEL: module @dropout
+// CHECK: func.func @pp0_forward
+// CHECK: nn.rng_uniform
+// CHECK: func.func @pp0_evaluate_first(
+// CHECK-NEXT: %[[A:.*]] = nn.mul %arg0, %arg1
+// CHECK-NEXT: %[[S:.*]] = nn.reduce sum, %[[A]]
+// CHECK-NEXT: %[[ALL:.*]] = nn.constant dense<true> : tensor<4xi1>
+// CHECK-NEXT: %[[M:.*]] = nn.convert %[[ALL]]
+// CHECK-NEXT: %[[W:.*]] = nn.reduce sum, %[[M]]
+// CHECK-NEXT: return %[[S]], %[[W]]
+module @dropout attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 1>, <"tp" = 1>]>} {
+  func.func @accumulate(%x: tensor<4xf32> {nn.input = "x"}, %w: tensor<4xf32> {nn.parameter = {name = "w", trainable = true}})
+      -> (tensor<f32> {nn.loss = "sum"}, tensor<f32> {nn.loss = "weight"}, tensor<4xf32> {nn.gradient = "w"}) {
+    %o = nn.control sample_offset {nn.origin = 0 : i64} : tensor<i64>
+    %u = nn.rng_uniform %o id 0 strides [1] {nn.origin = 0 : i64} : tensor<i64> -> tensor<4xf32>
+    %p = nn.constant dense<0.5> : tensor<4xf32> {nn.origin = 0 : i64}
+    %two = nn.constant dense<2.0> : tensor<4xf32> {nn.origin = 0 : i64}
+    %zero = nn.constant dense<0.0> : tensor<4xf32> {nn.origin = 0 : i64}
+    %keep = nn.compare ge, %u, %p {nn.origin = 0 : i64, nn.dropout} : tensor<4xf32> -> tensor<4xi1>
+    %a = nn.mul %x, %w {nn.origin = 1 : i64, pipe.stage = 0 : i64} : tensor<4xf32>
+    %k = nn.select %keep, %a, %zero {nn.origin = 2 : i64, nn.dropout, pipe.stage = 0 : i64} : tensor<4xi1>, tensor<4xf32>
+    %d = nn.mul %k, %two {nn.origin = 2 : i64, nn.dropout, pipe.stage = 0 : i64} : tensor<4xf32>
+    %s = nn.reduce sum, %d dims [0] {nn.origin = 3 : i64, pipe.stage = 0 : i64} : tensor<4xf32> -> tensor<f32>
+    %m = nn.convert %keep {nn.origin = 4 : i64, pipe.stage = 0 : i64} : tensor<4xi1> -> tensor<4xf32>
+    %n = nn.reduce sum, %m dims [0] {nn.origin = 4 : i64, pipe.stage = 0 : i64} : tensor<4xf32> -> tensor<f32>
+    return %s, %n, %x : tensor<f32>, tensor<f32>, tensor<4xf32>
   }
 }

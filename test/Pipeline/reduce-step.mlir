@@ -21,6 +21,10 @@
 // CHECK: nn.slice %[[W]] [2] to [4]
 // CHECK: nn.slice %[[W]] [4] to [6]
 // CHECK: return %[[G]]
+// A report only brings S and W of an evaluation to all ranks.
+// CHECK-LABEL: func.func @pp0_report(
+// CHECK-SAME: ) -> (tensor<f64> {{{.*}}#exec.bind<output "evaluation_sum">}, tensor<f64> {{{.*}}#exec.bind<output "evaluation_weight">}) {
+// CHECK: dist.all_reduce %{{.*}} axes ["dp", "pp"] sum {{.*}} : tensor<4xf64>
 // CHECK-LABEL: func.func @pp1_update(
 // CHECK-SAME: #exec.bind<gradient "fc1.weight/grad">
 // CHECK-SAME: #exec.bind<gradient "loss.sum">
@@ -31,6 +35,10 @@
 // CHECK-SAME: #exec.bind<output "loss_weight">
 // CHECK-SAME: #exec.bind<output "gradient_scale">
 // CHECK-SAME: #exec.bind<output "skipped">
+// CHECK-LABEL: func.func @pp1_report(
+// CHECK-SAME: #exec.bind<gradient "loss.sum">
+// CHECK-SAME: #exec.bind<gradient "loss.weight">
+// CHECK-SAME: -> (tensor<f64> {{{.*}}#exec.bind<output "evaluation_sum">}, tensor<f64> {{{.*}}#exec.bind<output "evaluation_weight">}) {
 
 // A parameter split over tp has a run of blocks for each coordinate; a tied one is reduced over its stages, and the first of
 // them contributes it.

@@ -5,6 +5,7 @@
     numerics.py layouts MODEL [--dropout P]      gradients of layouts and schedules against one rank's
     numerics.py bits MODEL                       what may change no bit: pp, schedule, recomputation
     numerics.py masks MODEL --dropout P          masks follow sample, step and seed, and nothing else
+    numerics.py evaluation MODEL --dropout P     the loss of a data set: batches, layouts, training beside it
     numerics.py autocast MODEL                   bf16 gradients against fp32's, by the error of PyTorch's autocast
     numerics.py spread MODEL --precision P       gradients of (2,2,2) against one rank's, within the rounding of P
     numerics.py curve MODEL --steps N            losses of bf16 and fp16 follow fp32's within 2 %
@@ -60,15 +61,21 @@ class Runner:
         """Gradients of the last step (a safetensors path) and the metrics of all steps."""
         self.runs += 1
         folder = self.work / str(self.runs)
-        folder.mkdir()
-        dp, pp, tp = layout
-        call([*COMPILER, self.model.path, f"--dp={dp}", f"--pp={pp}", f"--tp={tp}", f"--micro-batch={micro_batch}",
-              f"--global-batch={global_batch}", f"--dropout={self.dropout}", *self.model.compile_options(),
-              f"--precision={precision or self.precision}", *compile_options, "-o", folder / "plan"])
+        self.compile(folder, layout, compile_options, micro_batch, precision, global_batch)
         call(["shardrun", folder / "plan", f"--steps={steps}", "--quiet", "--dump-gradients", folder / "gradients",
               "--log-dir", folder / "log", *self.model.run_options(labels), *run_options])
         lines = (folder / "log" / "metrics.jsonl").read_text().splitlines()
         return folder / "gradients", [json.loads(line) for line in lines]
+
+    def compile(self, folder, layout, options, micro_batch, precision=None, global_batch=GLOBAL_BATCH):
+        """Options that come later win."""
+        folder.mkdir()
+        dp, pp, tp = layout
+        given = [f"--dp={dp}", f"--pp={pp}", f"--tp={tp}", f"--micro-batch={micro_batch}",
+                 f"--global-batch={global_batch}", f"--dropout={self.dropout}", *self.model.compile_options(),
+                 f"--precision={precision or self.precision}", *options]
+        call([*COMPILER, self.model.path, *{option.split("=")[0]: option for option in given}.values(),
+              "-o", folder / "plan"])
 
 
 def call(command):
@@ -177,6 +184,51 @@ def check_masks(runner, report, layouts):
         report.losses(f"{what}: {variant}", losses(**variant), one, 1e-6)
 
 
+SAMPLES = 160  # of the reference data
+
+
+def check_evaluation(runner, report, layouts):
+    """Dropout is compiled in, and off in an evaluation. 48 does not divide the 160 samples, 1f1b and gpipe have other slots."""
+    model = runner.model
+    whole = model.run_options()[:2]
+
+    def evaluate(layout=(1, 1, 1), global_batch=GLOBAL_BATCH, micro_batch=1, options=(), data=whole):
+        runner.runs += 1
+        folder = runner.work / str(runner.runs)
+        runner.compile(folder, layout, options, micro_batch, global_batch=global_batch)
+        call(["shardrun", folder / "plan", "--eval-only", "--quiet", "--poison", "--log-dir", folder / "log",
+              *[option.replace("--data", "--eval-data") for option in data]])
+        line = json.loads((folder / "log" / "metrics.jsonl").read_text())
+        return line["eval_loss"], line["eval_samples"]
+
+    what = f"{model.stem} dropout {runner.dropout}"
+    one, samples = evaluate()
+    report.add(f"{what}: all samples", [] if samples == SAMPLES else [f"expected {SAMPLES}"], f"{samples} samples")
+    _, metrics = runner.run(compile_options=["--dropout=0"], micro_batch=8, global_batch=SAMPLES)
+    report.losses(f"{what}: loss of the first step without dropout, all samples its batch", [metrics[0]["loss"]], [one],
+                  1e-6)
+    for layout in layouts:
+        for schedule in ("1f1b", "gpipe"):
+            loss, _ = evaluate(layout, options=[f"--schedule={schedule}"])
+            same_tp = layout[0] == layout[2] == 1
+            report.losses(f"{what}: {layout} {schedule} against one rank", [loss], [one], 0 if same_tp else 1e-6)
+    for layout, global_batch, micro_batch in (((1, 1, 1), 48, 4), ((2, 2, 2), 48, 4), ((1, 4, 1), 512, 8)):
+        loss, samples = evaluate(layout, global_batch, micro_batch)
+        faults = [] if samples == SAMPLES else [f"{samples} samples"]
+        report.add(f"{what}: batches of {global_batch}", faults, f"{samples} samples")
+        report.losses(f"{what}: {layout} batches of {global_batch}", [loss], [one], 1e-6)
+    for layout in ((1, 1, 1), (2, 2, 2)):
+        plain, metrics = runner.run(layout, 4, run_options=["--poison"])
+        beside, other = runner.run(layout, 4, run_options=["--poison", "--eval-every=2", *[
+            option.replace("--data", "--eval-data") for option in whole]])
+        report.gradients(f"{what}: {layout} with evaluations between steps", beside, plain, 0)
+        losses = [[(m["loss"], m["grad_norm"]) for m in run] for run in (metrics, other)]
+        evaluated = [m["step"] for m in other if "eval_loss" in m]
+        falls = evaluated == [2, 4] and other[3]["eval_loss"] < other[1]["eval_loss"] < one
+        report.add(f"{what}: {layout} training with evaluations", ([] if losses[0] == losses[1] else ["the losses differ"]) +
+                   ([] if falls else ["the loss does not fall"]), f"evaluated after steps {evaluated}")
+
+
 # Half a unit in the last place, relative.
 ROUNDING = {"bf16": 2.0**-9, "fp16": 2.0**-12}
 
@@ -249,7 +301,8 @@ def check_overflow(runner, report, layouts):
 
 
 CHECKS = {"autocast": check_autocast, "spread": check_spread, "curve": check_curve, "overflow": check_overflow,
-          "reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks}
+          "reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks,
+          "evaluation": check_evaluation}
 
 
 def main():

@@ -4,6 +4,7 @@
 #include "runtime/verify/Report.h"
 #include "tools/shardplan/Show.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace shardc::shardplan {
@@ -167,6 +168,7 @@ std::string showJson(const plan::Plan &plan, const PlanSummary &summary, const S
   result["notes"] = list(plan.notes());
   result["parameters"] = parametersJson(plan);
   result["schedule_units"] = summary.chart.length;
+  result["evaluates"] = std::ranges::any_of(plan.programs(), &plan::Program::has_evaluation);
   result["programs"] = Json::array();
   for (int p = 0; p < plan.programs_size(); ++p)
     result["programs"].push_back(programJson(plan, summary, p, options));

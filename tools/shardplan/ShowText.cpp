@@ -111,6 +111,8 @@ private:
     }
     int64_t all = chart.length * int64_t(rows.size());
     line("  {} units, bubbles {:.1f} %", chart.length, all ? 100.0 * double(bubbles) / double(all) : 0.0);
+    if (std::ranges::any_of(plan.programs(), &plan::Program::has_evaluation))
+      line("  evaluation: all micro-batches forward, without dropout");
   }
 
   void showProgram(int p) {

@@ -39,16 +39,39 @@ CLI::Validator learningRate() {
       "");
 }
 
-void declareData(CLI::App &app, Options &options, std::vector<std::string> &arrays) {
-  auto *text = app.add_option("--text", options.text, "Train on the bytes of this file, as tokens");
+/// NAME=FILE as given, not yet split.
+struct Arrays {
+  std::vector<std::string> training, evaluation;
+};
+
+void declareData(CLI::App &app, Options &options, Arrays &arrays) {
+  auto *text = app.add_option("--text", options.data.text, "Train on the bytes of this file, as tokens");
   text->type_name("FILE")->group("Data")->check(given("a file"));
-  auto *data = app.add_option("--data", arrays, "One .npy file for each model input, dimension 0 counting samples");
+  auto *data =
+      app.add_option("--data", arrays.training, "One .npy file for each model input, dimension 0 counting samples");
   data->type_name("NAME=FILE.npy")->group("Data");
   auto *synthetic = app.add_flag("--synthetic", options.synthetic, "Train on random samples");
   synthetic->group("Data");
   text->excludes(data)->excludes(synthetic);
   data->excludes(synthetic);
   app.add_flag("--no-shuffle", options.noShuffle, "Take samples in file order")->group("Data");
+}
+
+void declareEvaluation(CLI::App &app, Options &options, Arrays &arrays) {
+  const char *group = "Evaluation (dropout is off; after the last step, if nothing else is said)";
+  auto *text = app.add_option("--eval-text", options.evaluation.text, "Evaluate on the bytes of this file, as tokens");
+  text->type_name("FILE")->group(group)->check(given("a file"));
+  auto *data = app.add_option("--eval-data", arrays.evaluation, "Evaluate on these arrays, one for each model input");
+  data->type_name("NAME=FILE.npy")->group(group)->excludes(text);
+  app.add_option("--eval-every", options.evaluateEvery, "Evaluate every N steps, too")
+      ->check(between<int64_t>(1))
+      ->type_name("N")
+      ->group(group);
+  auto *only = app.add_flag("--eval-only", options.evaluateOnly, "Evaluate the weights as they are, and train nothing");
+  only->group(group);
+  for (const char *training : {"--text", "--data", "--synthetic", "--no-shuffle", "--steps", "--seed", "--lr",
+                               "--eval-every", "--dump-gradients", "--dump-parameters", "--check-nan"})
+    only->excludes(app.get_option(training));
 }
 
 void declareTraining(CLI::App &app, Options &options) {
@@ -101,7 +124,7 @@ void declareDebugging(CLI::App &app, Options &options) {
 
 /// Splits NAME=FILE; false, after an error line, if something is neither that nor the plan. (`--data a=b c=d PLAN`
 /// takes all that follows, the plan too.)
-bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
+bool splitArrays(const char *option, const std::vector<std::string> &arrays, DataFiles &files, Options &options) {
   for (const std::string &array : arrays) {
     size_t equals = array.find('=');
     if (equals == std::string::npos && !array.empty() && options.plan.empty()) {
@@ -109,12 +132,12 @@ bool splitArrays(const std::vector<std::string> &arrays, Options &options) {
       continue;
     }
     if (equals == std::string::npos || equals == 0 || equals + 1 == array.size()) {
-      tools::printError("error: option '--data': got '{}', expected NAME=FILE.npy\n"
+      tools::printError("error: option '{}': got '{}', expected NAME=FILE.npy\n"
                         "note: NAME is an input of the model, FILE.npy what numpy.save has written\n",
-                        array);
+                        option, array);
       return false;
     }
-    options.arrays.emplace_back(array.substr(0, equals), array.substr(equals + 1));
+    files.arrays.emplace_back(array.substr(0, equals), array.substr(equals + 1));
   }
   return true;
 }
@@ -134,7 +157,13 @@ bool isComplete(const Options &options) {
     tools::printError("error: no plan given\nnote: shardrun PLAN …; shardc MODEL.onnx -o PLAN makes one\n");
     return false;
   }
-  if (options.text.empty() && options.arrays.empty() && !options.synthetic) {
+  if (options.evaluation.empty() && (options.evaluateOnly || options.evaluateEvery > 0)) {
+    tools::printError("error: option '{}': no data to evaluate on\n"
+                      "note: give it with --eval-text FILE, or --eval-data NAME=FILE.npy for each model input\n",
+                      options.evaluateOnly ? "--eval-only" : "--eval-every");
+    return false;
+  }
+  if (options.data.empty() && !options.synthetic && !options.evaluateOnly) {
     tools::printError("error: no data given\n"
                       "note: use --text FILE, --data NAME=FILE.npy for each model input, or --synthetic\n");
     return false;
@@ -145,10 +174,12 @@ bool isComplete(const Options &options) {
 /// False, after an error line, if a dump would take the place of what the run reads or of the other dump.
 bool checkDumps(const Options &options) {
   std::vector<std::string> taken = {options.plan + "/plan.pb", options.plan + "/kernels.so"};
-  if (!options.text.empty())
-    taken.push_back(options.text);
-  for (const auto &[name, path] : options.arrays)
-    taken.push_back(path);
+  for (const DataFiles *files : {&options.data, &options.evaluation}) {
+    if (!files->text.empty())
+      taken.push_back(files->text);
+    for (const auto &[name, path] : files->arrays)
+      taken.push_back(path);
+  }
   for (const auto &[option, path] :
        {std::pair("--dump-gradients", options.dumpGradients), {"--dump-parameters", options.dumpParameters}}) {
     if (path.empty())
@@ -172,12 +203,13 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   CLI::App app("Trains with a plan of shardc on this machine: every rank is a thread.", "shardrun");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   Options options;
-  std::vector<std::string> arrays;
+  Arrays arrays;
   app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
   declareData(app, options, arrays);
   declareTraining(app, options);
   declareOutput(app, options);
   declareDebugging(app, options);
+  declareEvaluation(app, options, arrays); // names options of the others
   exitCode = tools::kUsageError;
   try {
     app.parse(argc, argv);
@@ -189,7 +221,9 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
     tools::printError("{}", tools::renderParseError(app, error));
     return std::nullopt;
   }
-  if (!splitArrays(arrays, options) || !isComplete(options) || !checkDumps(options))
+  if (!splitArrays("--data", arrays.training, options.data, options) ||
+      !splitArrays("--eval-data", arrays.evaluation, options.evaluation, options) || !isComplete(options) ||
+      !checkDumps(options))
     return std::nullopt;
   return options;
 }

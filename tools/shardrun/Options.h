@@ -10,13 +10,24 @@
 
 namespace shardc::shardrun {
 
-struct Options {
-  std::string plan;
-  // Data: one of the three.
+/// What samples come from: one of the two, or neither.
+struct DataFiles {
   std::string text;
   std::vector<std::pair<std::string, std::string>> arrays; // input, file
+
+  bool empty() const { return text.empty() && arrays.empty(); }
+};
+
+struct Options {
+  std::string plan;
+  // Data: files, or synthetic.
+  DataFiles data;
   bool synthetic = false;
   bool noShuffle = false;
+  // Evaluation
+  DataFiles evaluation;
+  int64_t evaluateEvery = 0; // steps; 0: after the last step
+  bool evaluateOnly = false;
   // Training
   int64_t steps = 100;
   uint64_t seed = 0;

@@ -62,6 +62,8 @@ public:
     if (!options.quiet)
       describe();
     shardrun::beginTraining();
+    if (options.evaluateOnly)
+      return evaluateOnly() ? 0 : kFailure;
     if (!train() || !dump())
       return kFailure;
     if (int signal = shardrun::stopSignal()) {
@@ -77,16 +79,24 @@ private:
   using Clock = std::chrono::steady_clock;
 
   bool openData() {
-    if (!options.text.empty())
-      return obtain(data, shardrtOpenText, plan.get(), options.text.c_str());
+    if (!options.evaluation.empty() && !open(options.evaluation, evaluation))
+      return false;
+    if (options.evaluateOnly)
+      return true;
     if (options.synthetic)
       return obtain(data, shardrtMakeSynthetic, plan.get(), options.seed);
+    return open(options.data, data);
+  }
+
+  bool open(const shardrun::DataFiles &files, Handle<shardrtData> &opened) {
+    if (!files.text.empty())
+      return obtain(opened, shardrtOpenText, plan.get(), files.text.c_str());
     std::vector<const char *> names, paths;
-    for (const auto &[name, path] : options.arrays) {
+    for (const auto &[name, path] : files.arrays) {
       names.push_back(name.c_str());
       paths.push_back(path.c_str());
     }
-    return obtain(data, shardrtOpenArrays, plan.get(), names.data(), paths.data(), names.size());
+    return obtain(opened, shardrtOpenArrays, plan.get(), names.data(), paths.data(), names.size());
   }
 
   bool createTrainer() {
@@ -132,16 +142,24 @@ private:
                    shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
     if (*shardrtGetTrainerRemarks(trainer.get()))
       tools::print("{}\n", shardrtGetTrainerRemarks(trainer.get()));
-    if (options.learningRate.value_or(info.learningRate) == 0)
+    if (options.learningRate.value_or(info.learningRate) == 0 && data)
       tools::print("the learning rate is 0: the parameters stay as they are\n");
+    describeData();
+    std::fflush(stdout);
+  }
+
+  void describeData() {
     if (*shardrtGetDataRemarks(data.get()))
       tools::print("{}\n", shardrtGetDataRemarks(data.get()));
-    tools::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
-                 shardrtGetStepsPerEpoch(trainer.get()));
-    if (int64_t dropped = shardrtGetDroppedSamples(trainer.get()))
-      tools::print("; the last {} samples of an epoch make no whole batch and are dropped", dropped);
-    tools::print("\n");
-    std::fflush(stdout);
+    if (data) {
+      tools::print("{} samples: {} steps an epoch", shardrtGetSampleCount(data.get()),
+                   shardrtGetStepsPerEpoch(trainer.get()));
+      if (int64_t dropped = shardrtGetDroppedSamples(trainer.get()))
+        tools::print("; the last {} samples of an epoch make no whole batch and are dropped", dropped);
+      tools::print("\n");
+    }
+    if (*shardrtGetDataRemarks(evaluation.get()))
+      tools::print("evaluation: {}\n", shardrtGetDataRemarks(evaluation.get()));
   }
 
   bool train() {
@@ -158,6 +176,8 @@ private:
         return false;
       stepsDone = step.step;
       rt::StepMetrics metrics = measure(step, secondsSince(stepBegin));
+      if (isEvaluated() && !evaluate(progress, metrics))
+        return false;
       if (log && failed(log->write(metrics)))
         return false;
       if (!options.quiet)
@@ -166,6 +186,44 @@ private:
         return false;
     }
     progress.finish();
+    return true;
+  }
+
+  /// Whether the step that is done ends with an evaluation.
+  bool isEvaluated() const {
+    bool isLast = stepsDone == options.steps || shardrun::stopSignal();
+    return evaluation && (isLast || (options.evaluateEvery > 0 && stepsDone % options.evaluateEvery == 0));
+  }
+
+  bool evaluate(rt::Progress &progress, rt::StepMetrics &metrics) {
+    metrics.evaluation.emplace();
+    if (runEvaluation(*metrics.evaluation))
+      return true;
+    progress.finish();
+    return false;
+  }
+
+  /// What is left over is told once.
+  bool runEvaluation(rt::EvaluationMetrics &metrics) {
+    shardrtEvaluation result = {};
+    result.size = sizeof(result);
+    if (failed(shardrtEvaluate(trainer.get(), evaluation.get(), &result)))
+      return false;
+    if (result.dropped > 0 && !toldDropped)
+      tools::printError("warning: evaluation leaves out the last {} samples, which make no whole batch\n"
+                        "note: the loss of the model has no labels that count nothing, with which it could be filled\n",
+                        result.dropped);
+    toldDropped |= result.dropped > 0;
+    metrics = {result.loss, result.samples};
+    return true;
+  }
+
+  bool evaluateOnly() {
+    rt::EvaluationMetrics metrics;
+    if (!runEvaluation(metrics) || (log && failed(log->write(metrics))))
+      return false;
+    if (!options.quiet)
+      tools::print("eval loss {:.6f} over {} samples\n", metrics.loss, metrics.samples);
     return true;
   }
 
@@ -207,12 +265,13 @@ private:
 
   const Options &options;
   Handle<shardrtPlan> plan;
-  Handle<shardrtData> data;
+  Handle<shardrtData> data, evaluation;
   Handle<shardrtTrainer> trainer;
   std::unique_ptr<rt::MetricsFile> log;
   shardrtPlanInfo info = {};
   shardrun::StepWatch watch;
   int64_t stepsDone = 0;
+  bool toldDropped = false;
 };
 
 int runShardrun(int argc, char **argv) {

@@ -12,11 +12,12 @@ def AssignSchedulePass : Pipeline_Pass<"pipeline-assign-schedule"> {
   let summary = "Lists the actions of each pp coordinate";
   let description = [{
     Generates the schedule that `nn.training` names, for the pp axis of the mesh and `micro_batches`, proves that it is
-    complete and free of deadlock, and leaves it on the module.
+    complete and free of deadlock, and leaves it on the module, beside the forward-only schedule of evaluation.
 
         nn.training = {schedule = "1f1b", micro_batches = 1 : i64, …}
       ⇒
         pipe.schedule = [[#exec.action<forward 0 slot 0>, #exec.action<backward 0 slot 0>, #exec.action<update 0 slot 0>]]
+        pipe.evaluation = [[#exec.action<evaluate 0 slot 0>, #exec.action<report 0 slot 0>]]
   }];
 }
 
@@ -53,7 +54,8 @@ def RecomputePass : Pipeline_Pass<"pipeline-recompute"> {
 def OutlineStagesPass : Pipeline_Pass<"pipeline-outline-stages"> {
   let summary = "Splits @accumulate into the functions of each pp coordinate";
   let description = [{
-    Leaves `@pp<p>_forward`, `@pp<p>_backward_first` and `@pp<p>_backward` for each p, binds arguments and results to
+    Leaves `@pp<p>_forward`, `@pp<p>_backward_first`, `@pp<p>_backward` and `@pp<p>_evaluate` (for the last p also
+    `@pp<p>_evaluate_first`), which is the forward without dropout and without what only a backward reads; binds arguments and results to
     buffers (`exec.bind`), and lists the messages between neighbours in `pipe.messages`. Forward values that a backward
     takes are stashed; values of earlier stages are handed through each stage in between. Gradients are summed over
     micro-batches in backward; the contributions of different stages to a tied parameter (`nn.gradient_sum`) stay apart.
@@ -67,7 +69,7 @@ def ReduceStepPass : Pipeline_Pass<"pipeline-reduce-step"> {
     Leaves `@pp<p>_update`: gradients are reduced over the axes on which they are partial, and over the stages that share
     them; one world exchange of an f64 vector brings Σ S, Σ W and the block sums of squares of all gradients to all ranks
     (docs/pipeline.md has its layout), from which loss, norm, scale and skip follow; then come the ops of @update for the
-    parameters of p. @update is erased.
+    parameters of p. @update is erased. `@pp<p>_report` brings Σ S and Σ W of an evaluation to all ranks.
   }];
 }
 

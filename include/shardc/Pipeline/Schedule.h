@@ -27,7 +27,7 @@
 
 namespace shardc::pipeline {
 
-/// One action of a stage; `microBatch` and `slot` are 0 for an update.
+/// One action of a stage; `microBatch` and `slot` are 0 for an update and a report.
 struct Action {
   exec::ActionKind kind;
   int64_t microBatch;
@@ -50,6 +50,18 @@ Schedule scheduleOneFOneB(int64_t stages, int64_t microBatches);
 using ScheduleGenerator = Schedule (*)(int64_t stages, int64_t microBatches);
 std::optional<ScheduleGenerator> findSchedule(llvm::StringRef name);
 
+/// The forward-only schedule of evaluation that goes with a schedule of training: all micro-batches in order, in the
+/// slots that training has, then the report.
+///
+///   pp 0 | E0 E1 E2 E3       R
+///   pp 1 |    E0 E1 E2 E3    R
+///   pp 2 |       E0 E1 E2 E3 R
+Schedule scheduleEvaluation(const Schedule &training, int64_t microBatches);
+
+/// What is wrong with a schedule of evaluation, nothing where it is right: every stage evaluates every micro-batch
+/// once, in order, and reports at its end; and the messages between the stages all meet.
+std::optional<std::string> checkEvaluation(const Schedule &schedule, int64_t microBatches);
+
 /// What is wrong with a schedule, nothing where it is right: every stage runs every micro-batch forward once and
 /// backward once, backward after forward and in micro-batch order, and one update at its end; no slot is overwritten
 /// between the forward and the backward that share it; and the messages between the stages all meet.
@@ -58,7 +70,8 @@ std::optional<std::string> checkSchedule(const Schedule &schedule, int64_t micro
 /// The slots that a stage uses.
 int64_t countSlots(llvm::ArrayRef<Action> actions);
 
-/// A chart: one line a stage, one column a unit of time (forwards and backwards take one each), "F3", "B3", "U".
+/// A chart: one line a stage, one column a unit of time (an action of a micro-batch takes one), "F3", "B3", "U"; of an
+/// evaluation "E3", "R".
 std::string printSchedule(const Schedule &schedule);
 
 } // namespace shardc::pipeline

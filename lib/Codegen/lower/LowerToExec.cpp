@@ -21,18 +21,7 @@ bool addFunction(func::FuncOp function, std::map<int64_t, StageFunctions> &stage
   int64_t pp;
   if (!name.consume_front("pp") || name.consumeInteger(10, pp) || !name.consume_front("_"))
     return false;
-  StageFunctions &stage = stages[pp];
-  if (name == "forward")
-    stage.forward = function;
-  else if (name == "backward_first")
-    stage.backwardFirst = function;
-  else if (name == "backward")
-    stage.backward = function;
-  else if (name == "update")
-    stage.update = function;
-  else
-    return false;
-  return true;
+  return stages[pp].add(name, function);
 }
 
 struct LowerToExecPass : codegen::impl::LowerToExecPassBase<LowerToExecPass> {

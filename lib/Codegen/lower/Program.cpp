@@ -9,10 +9,23 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::codegen;
 
+ArrayRef<StringLiteral> StageFunctions::getNames() {
+  static constexpr StringLiteral kNames[] = {"forward",        "backward_first", "backward", "update",
+                                             "evaluate_first", "evaluate",       "report"};
+  return kNames;
+}
+
+bool StageFunctions::add(StringRef name, func::FuncOp function) {
+  if (!llvm::is_contained(getNames(), name))
+    return false;
+  functions[name] = function;
+  return true;
+}
+
 SmallVector<func::FuncOp> StageFunctions::getAll() const {
   SmallVector<func::FuncOp> all;
-  for (func::FuncOp function : {forward, backwardFirst, backward, update})
-    if (function)
+  for (StringRef name : getNames())
+    if (func::FuncOp function = get(name))
       all.push_back(function);
   return all;
 }
@@ -89,57 +102,71 @@ public:
       : module(module), pp(pp), functions(functions), nextKernel(nextKernel) {}
 
   LogicalResult build() {
-    if (failed(readSchedule()))
+    FailureOr<Actions> training = readSchedule(exec::kScheduleAttr);
+    FailureOr<Actions> evaluation = readSchedule(exec::kEvaluationAttr);
+    if (failed(training) || failed(evaluation))
       return failure();
+    if (training->empty())
+      return module.emitError("has no '") << exec::kScheduleAttr << "' for pp coordinate " << pp;
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     program = exec::ProgramOp::create(builder, functions.getAll().front().getLoc(), "pp" + std::to_string(pp), pp,
-                                      ArrayAttr(), IntegerAttr());
+                                      ArrayAttr(), ArrayAttr(), IntegerAttr());
     program.getBody().emplaceBlock();
     int64_t slots = 1;
-    for (exec::ActionAttr action : actions)
+    for (exec::ActionAttr action : *training)
       slots = std::max(slots, action.getSlot() + 1);
     BoundBuffers bound(program, slots);
     for (func::FuncOp function : functions.getAll())
       if (failed(bound.declare(function)))
         return failure();
-    if (failed(lowerFunctions(bound)) || failed(buildSchedule(bound)))
+    Actions all = *training;
+    all.append(*evaluation);
+    if (failed(lowerFunctions(bound, all)))
       return failure();
+    FailureOr<ArrayAttr> entries = buildSchedule(bound, *training), evaluating = buildSchedule(bound, *evaluation);
+    if (failed(entries) || failed(evaluating))
+      return failure();
+    program.setScheduleAttr(*entries);
+    if (!evaluation->empty())
+      program.setEvaluationAttr(*evaluating);
+    addOutputs(bound);
     return success();
   }
 
 private:
-  /// Finds this pp coordinate's actions and checks that the functions that they need exist.
-  LogicalResult readSchedule() {
-    auto schedule = module->getAttrOfType<ArrayAttr>(exec::kScheduleAttr);
-    if (!schedule || pp >= static_cast<int64_t>(schedule.size()) || !isa<ArrayAttr>(schedule[pp]))
-      return module.emitError("has no '") << exec::kScheduleAttr << "' for pp coordinate " << pp;
+  using Actions = SmallVector<exec::ActionAttr>;
+
+  /// This pp coordinate's actions in a schedule of the module, none where there is no such schedule; all have a
+  /// function.
+  FailureOr<Actions> readSchedule(StringRef name) {
+    Actions actions;
+    auto schedule = module->getAttrOfType<ArrayAttr>(name);
+    if (!schedule)
+      return actions;
+    if (pp >= static_cast<int64_t>(schedule.size()) || !isa<ArrayAttr>(schedule[pp]))
+      return module.emitError("has no '") << name << "' for pp coordinate " << pp;
     for (Attribute attribute : cast<ArrayAttr>(schedule[pp])) {
       auto action = dyn_cast<exec::ActionAttr>(attribute);
       if (!action || action.getKind() == exec::ActionKind::Communicate)
-        return module.emitError("'") << exec::kScheduleAttr << "' of pp coordinate " << pp
-                                     << " has an entry that is no forward, backward or update: " << attribute;
-      if (!getFunction(action))
+        return module.emitError("'") << name << "' of pp coordinate " << pp
+                                     << " has an entry that is no action of a micro-batch or of a step's end: "
+                                     << attribute;
+      if (!functions.get(getBlockName(action)))
         return module.emitError("pp coordinate ")
                << pp << " is scheduled to run " << getBlockName(action) << ", but there is no function for it";
       actions.push_back(action);
     }
-    return success();
+    return actions;
   }
 
-  static bool isFirstBackward(exec::ActionAttr action) {
-    return action.getKind() == exec::ActionKind::Backward && action.getMicroBatch() == 0;
-  }
-
-  func::FuncOp getFunction(exec::ActionAttr action) const {
-    if (action.getKind() == exec::ActionKind::Forward)
-      return functions.forward;
-    if (action.getKind() == exec::ActionKind::Update)
-      return functions.update;
-    return isFirstBackward(action) ? functions.backwardFirst : functions.backward;
-  }
-
-  static StringRef getBlockName(exec::ActionAttr action) {
-    return isFirstBackward(action) ? "backward_first" : exec::stringifyActionKind(action.getKind());
+  /// The first micro-batch of a step writes the sums that the others add to; where a stage has none, it is like them.
+  StringRef getBlockName(exec::ActionAttr action) const {
+    if (action.getMicroBatch() == 0 && action.getKind() == exec::ActionKind::Backward)
+      return "backward_first";
+    if (action.getMicroBatch() == 0 && action.getKind() == exec::ActionKind::Evaluate &&
+        functions.get("evaluate_first"))
+      return "evaluate_first";
+    return exec::stringifyActionKind(action.getKind());
   }
 
   SmallVector<exec::BufferOp> getLoadedInputs() {
@@ -150,22 +177,22 @@ private:
     return inputs;
   }
 
-  LogicalResult lowerFunctions(const BoundBuffers &bound) {
+  LogicalResult lowerFunctions(const BoundBuffers &bound, ArrayRef<exec::ActionAttr> actions) {
     SmallVector<exec::BufferOp> inputs = getLoadedInputs();
-    llvm::MapVector<StringRef, exec::ActionAttr> scheduled;
+    llvm::StringMap<exec::ActionKind> scheduled;
     for (exec::ActionAttr action : actions)
-      scheduled.insert({getBlockName(action), action});
+      scheduled.try_emplace(getBlockName(action), action.getKind());
     SmallVector<std::pair<func::FuncOp, exec::BlockOp>> blocks;
-    for (StringRef name : {"forward", "backward_first", "backward", "update"}) {
+    for (StringRef name : StageFunctions::getNames()) {
       auto it = scheduled.find(name);
       if (it == scheduled.end())
         continue;
-      func::FuncOp function = getFunction(it->second);
-      blocks.push_back({function, addBlock(function.getLoc(), name, it->second.getKind())});
+      func::FuncOp function = functions.get(name);
+      blocks.push_back({function, addBlock(function.getLoc(), name, it->second)});
     }
     for (auto [function, block] : blocks) {
-      bool isForward = block.getAction() == exec::ActionKind::Forward;
-      if (failed(lowerFunction(function, program, block, bound, isForward ? inputs : SmallVector<exec::BufferOp>(),
+      bool loads = block.getAction() == exec::ActionKind::Forward || block.getAction() == exec::ActionKind::Evaluate;
+      if (failed(lowerFunction(function, program, block, bound, loads ? inputs : SmallVector<exec::BufferOp>(),
                                nextKernel)))
         return failure();
     }
@@ -181,8 +208,7 @@ private:
 
   //===-- Schedule and communication ------------------------------------------------------------------------------===//
 
-  LogicalResult buildSchedule(const BoundBuffers &bound) {
-    OpBuilder builder(module.getContext());
+  FailureOr<ArrayAttr> buildSchedule(const BoundBuffers &bound, ArrayRef<exec::ActionAttr> actions) {
     SmallVector<Attribute> entries;
     exec::ActionAttr none;
     for (size_t next = 0; next <= actions.size(); ++next) {
@@ -196,14 +222,20 @@ private:
       if (needed)
         entries.push_back(getEntry(getBlockName(needed), {needed}));
     }
-    program.setScheduleAttr(builder.getArrayAttr(entries));
-    for (auto buffer : program.getBody().getOps<exec::BufferOp>()) {
-      if (buffer.getRegion() != exec::Region::Output)
-        continue;
-      builder.setInsertionPointToEnd(&program.getBody().front());
-      exec::OutputOp::create(builder, buffer.getLoc(), buffer.getName(), buffer.getResult());
-    }
-    return success();
+    return ArrayAttr::get(module.getContext(), entries);
+  }
+
+  /// What the report leaves is read after an evaluation, all else after a step.
+  void addOutputs(const BoundBuffers &bound) {
+    llvm::SmallDenseSet<Operation *> reported;
+    if (func::FuncOp report = functions.get("report"))
+      for (unsigned i = 0, e = report.getNumResults(); i < e; ++i)
+        reported.insert(bound.get(report.getResultAttrOfType<exec::BindAttr>(i, exec::kBindAttr).getName()));
+    OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
+    for (auto buffer : llvm::to_vector(program.getBody().getOps<exec::BufferOp>()))
+      if (buffer.getRegion() == exec::Region::Output)
+        exec::OutputOp::create(builder, buffer.getLoc(), buffer.getName(), buffer.getResult(),
+                               reported.contains(buffer));
   }
 
   /// One run of a block, with a register for each action; zeros stand for none.
@@ -226,10 +258,15 @@ private:
     for (auto message : all.getAsRange<exec::MessageAttr>()) {
       int64_t step = message.getDirection() == exec::ActionKind::Forward ? 1 : -1;
       int64_t here = isSend ? message.getFrom() : message.getFrom() + step;
-      if (message.getDirection() == action.getKind() && here == pp)
+      if (message.getDirection() == getDirection(action) && here == pp)
         messages.push_back(message);
     }
     return messages;
+  }
+
+  /// Evaluation sends what the forward does.
+  static exec::ActionKind getDirection(exec::ActionAttr action) {
+    return action.getKind() == exec::ActionKind::Evaluate ? exec::ActionKind::Forward : action.getKind();
   }
 
   /// The block that sends what `finished` made and receives what `needed` reads; null where there is neither.
@@ -297,7 +334,6 @@ private:
   const StageFunctions &functions;
   int &nextKernel;
   exec::ProgramOp program;
-  SmallVector<exec::ActionAttr> actions;
   llvm::StringMap<exec::BlockOp> communications;
 };
 

@@ -12,16 +12,27 @@
 
 namespace shardc::codegen {
 
-/// The functions that Pipeline leaves for one pp coordinate; null where there is none.
-struct StageFunctions {
-  mlir::func::FuncOp forward, backwardFirst, backward, update;
-  /// Those that exist, in this order.
+/// The functions that Pipeline leaves for one pp coordinate, by the name of the block that each becomes.
+class StageFunctions {
+public:
+  /// The names, in the order of the blocks.
+  static llvm::ArrayRef<llvm::StringLiteral> getNames();
+
+  /// Takes in @pp<p>_<name>; false where Pipeline leaves no function of that name.
+  bool add(llvm::StringRef name, mlir::func::FuncOp function);
+  /// Null where there is none.
+  mlir::func::FuncOp get(llvm::StringRef name) const { return functions.lookup(name); }
+  /// Those that exist, in order.
   llvm::SmallVector<mlir::func::FuncOp> getAll() const;
+
+private:
+  llvm::StringMap<mlir::func::FuncOp> functions;
 };
 
 /// Builds the exec.program of one pp coordinate: its buffers, a block for each function that is scheduled, blocks that
-/// communicate, the schedule, and the outputs. Kernel definitions go to the end of the module, as `k<n>`, numbered on
-/// from `nextKernel`. Reports on the functions what contradicts the contract of docs/phases.md.
+/// communicate, the schedules of training and evaluation, and the outputs. Kernel definitions go to the end of the
+/// module, as `k<n>`, numbered on from `nextKernel`. Reports on the functions what contradicts the contract of
+/// docs/phases.md.
 mlir::LogicalResult buildProgram(mlir::ModuleOp module, int64_t pp, const StageFunctions &functions, int &nextKernel);
 
 /// The buffers of a program that bound values live in.

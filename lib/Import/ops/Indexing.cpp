@@ -49,7 +49,7 @@ LogicalResult buildGather(NodeBuilder &builder) {
     return builder.fail("shape-55", Twine("its indices are ") + getTypeName(indices.getType()) + ", expected integers");
   int64_t bound = input.getShape()[*axis];
   if (!indices.isConstant()) {
-    builder.getState().indexUses.push_back({indices.getValue(), bound, /*isLabel=*/false, std::nullopt});
+    builder.getState().indexUses.push_back({indices.getValue(), bound, /*isLabel=*/false, std::nullopt, Value()});
     return builder.setResult(0, builder.gather(input, indices, *axis));
   }
   FailureOr<Operand> normalized = normalizeIndices(builder, indices, bound);

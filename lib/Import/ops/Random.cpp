@@ -50,6 +50,13 @@ Operand makeUniform(NodeBuilder &builder, ArrayRef<int64_t> shape) {
                                           static_cast<uint64_t>(state.randomOps++), strides);
 }
 
+/// Says that an op is part of a Dropout.
+Operand mark(Operand operand) {
+  Value value = operand.getValue();
+  value.getDefiningOp()->setAttr(nn::kDropoutAttr, UnitAttr::get(value.getContext()));
+  return operand;
+}
+
 /// Keeps an element where its number is at least the ratio, scaled by 1 / (1 − ratio).
 LogicalResult buildDropout(NodeBuilder &builder) {
   Operand input = builder.getInput(0);
@@ -67,11 +74,12 @@ LogicalResult buildDropout(NodeBuilder &builder) {
     return builder.setResult(0, input);
   }
   Operand uniform = makeUniform(builder, input.getShape());
-  Operand keep = builder.compare(nn::CompareDirection::GE, uniform, builder.makeScalar(TensorProto::FLOAT, *ratio));
-  Operand kept = builder.select(keep, input, builder.makeScalar(input.getType(), 0));
+  Operand keep =
+      mark(builder.compare(nn::CompareDirection::GE, uniform, builder.makeScalar(TensorProto::FLOAT, *ratio)));
+  Operand kept = mark(builder.select(keep, input, builder.makeScalar(input.getType(), 0)));
   double scale = *ratio == 1 ? 0 : 1 / (1 - *ratio);
   (void)builder.setResult(1, keep);
-  return builder.setResult(0, builder.binary(BinaryKind::Mul, kept, scale));
+  return builder.setResult(0, mark(builder.binary(BinaryKind::Mul, kept, scale)));
 }
 
 const OpInfo kOps[] = {{"Dropout", 1, 1, 3, 2, "ratio:f seed:i", buildDropout}};

@@ -85,11 +85,22 @@ typedef struct shardrtStepMetrics {
   double lossScale;     /* that the step ran with */
 } shardrtStepMetrics;
 
-/* Allocates all memory, reads the weights, and starts a thread for each rank. */
+/* The loss over all of an evaluation's data. */
+typedef struct shardrtEvaluation {
+  size_t size;
+  double loss;     /* mean over all that counts */
+  int64_t samples; /* that it is the mean of */
+  int64_t dropped; /* samples left over, where a batch cannot be padded */
+} shardrtEvaluation;
+
+/* Allocates all memory, reads the weights, and starts a thread for each rank. Without data (null) the trainer only
+ * evaluates. */
 shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *data,
                                    const shardrtTrainerOptions *options, shardrtTrainer **trainer);
 /* Runs one step on all ranks. After an error no further step can run. */
 shardrtError *shardrtRunStep(shardrtTrainer *trainer, shardrtStepMetrics *metrics);
+/* The loss of the parameters as they are, without dropout. Training goes on afterwards as if nothing had been. */
+shardrtError *shardrtEvaluate(shardrtTrainer *trainer, const shardrtData *data, shardrtEvaluation *evaluation);
 /* Bytes allocated for a rank's arena, and beside it for matrix products; -1 if there is no such rank. */
 int64_t shardrtGetArenaBytes(const shardrtTrainer *trainer, int64_t rank);
 int64_t shardrtGetWorkspaceBytes(const shardrtTrainer *trainer, int64_t rank);

@@ -31,7 +31,7 @@ TEST(CompiledPlan, StepsAllocateNothingAfterTheSecond) {
   for (int threads : {1, 2}) {
     TrainerOptions options;
     options.threadsPerRank = threads;
-    Result<std::unique_ptr<Trainer>> trainer = Trainer::create(*plan, **data, options);
+    Result<std::unique_ptr<Trainer>> trainer = Trainer::create(*plan, data->get(), options);
     ASSERT_TRUE(trainer.isOk()) << trainer.status().render();
     StepReport report;
     for (int step = 0; step < 2; ++step)

@@ -85,7 +85,7 @@ std::unique_ptr<Dataset> openTinyData(const LoadedPlan &plan, const TemporaryFol
 struct TinyRun {
   explicit TinyRun(const TinyOptions &options, TrainerOptions training = {})
       : plan(makeTinyPlan(options, folder)), dataset(openTinyData(plan, folder)) {
-    auto created = Trainer::create(plan, *dataset, training);
+    auto created = Trainer::create(plan, dataset.get(), training);
     EXPECT_TRUE(created.isOk()) << created.status().render();
     if (created.isOk())
       trainer = std::move(*created);
@@ -167,6 +167,13 @@ TEST(Trainer, StepsAllocateNothingAfterTheSecond) {
   }
 }
 
+TEST(Trainer, APlanWithoutEvaluationSaysSo) {
+  TinyRun run({1, 2, 2, 2});
+  EvaluationReport report;
+  Status status = run.trainer->evaluate(*run.dataset, report);
+  EXPECT_EQ(status.message(), "the plan has no schedule of evaluation [run-evaluation]");
+}
+
 TEST(Trainer, AnErrorNamesRankInstructionAndNode) {
   TemporaryFolder folder;
   LoadedPlan plan = makeTinyPlan({1, 2, 2, 2}, folder);
@@ -174,7 +181,7 @@ TEST(Trainer, AnErrorNamesRankInstructionAndNode) {
     if (block.name() == "communicate_h")
       block.mutable_instructions(0)->mutable_group()->mutable_messages(0)->set_identity("k");
   auto dataset = openTinyData(plan, folder);
-  auto trainer = Trainer::create(plan, *dataset, {});
+  auto trainer = Trainer::create(plan, dataset.get(), {});
   ASSERT_TRUE(trainer.isOk()) << trainer.status().render();
   StepReport report;
   Status status = (*trainer)->runStep(report);
@@ -192,7 +199,7 @@ TEST(Trainer, AMissingMessageIsADeadlockAndNoHang) {
     if (block.name() == "communicate_dh")
       block.clear_instructions();
   auto dataset = openTinyData(plan, folder);
-  auto trainer = Trainer::create(plan, *dataset, {});
+  auto trainer = Trainer::create(plan, dataset.get(), {});
   ASSERT_TRUE(trainer.isOk());
   StepReport report;
   EXPECT_EQ((*trainer)->runStep(report).kind(), StatusKind::Deadlock);
@@ -203,10 +210,10 @@ TEST(Trainer, WeightFilesAreChecked) {
   LoadedPlan plan = makeTinyPlan({}, folder);
   auto dataset = openTinyData(plan, folder);
   plan.plan.mutable_weight_files(0)->set_bytes(1000);
-  EXPECT_EQ(Trainer::create(plan, *dataset, {}).status().message(),
+  EXPECT_EQ(Trainer::create(plan, dataset.get(), {}).status().message(),
             fmt::format("weight file '{}': 80 bytes, expected 1000 [run-weights]", folder.file("weights.bin")));
   plan.plan.mutable_weight_files(0)->set_path("nowhere.bin");
-  EXPECT_EQ(Trainer::create(plan, *dataset, {}).status().kind(), StatusKind::NotFound);
+  EXPECT_EQ(Trainer::create(plan, dataset.get(), {}).status().kind(), StatusKind::NotFound);
 }
 
 TEST(LearningRate, RisesStaysAndFalls) {

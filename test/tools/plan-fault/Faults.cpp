@@ -84,22 +84,6 @@ bool removeMessage(plan::Plan &plan, bool send) {
   return true;
 }
 
-bool dropReduction(plan::Plan &plan, Action action, std::string_view axis) {
-  Found found = find(plan, action, reduces(plan, axis));
-  if (!found)
-    return false;
-  if (action == plan::Block::BACKWARD) // in all variants of the block
-    for (plan::Block &block : *found.program->mutable_blocks())
-      for (int i = 0; i < block.instructions_size(); ++i)
-        if (&block != found.block && block.action() == action &&
-            reduces(plan, axis)(*found.program, block.instructions(i))) {
-          erase({found.program, &block, i});
-          break;
-        }
-  erase(found);
-  return true;
-}
-
 /// Swaps what the first two collectives of a block do, streams and events staying where they are.
 bool swapCollectives(plan::Plan &plan, Action action, bool acrossStages) {
   for (plan::Program &program : *plan.mutable_programs())
@@ -426,6 +410,21 @@ bool lastBufferBeyondArena(plan::Plan &plan) {
 
 } // namespace
 
+bool dropReduction(plan::Plan &plan, plan::Block::Action action, std::string_view axis) {
+  Found found = find(plan, action, reduces(plan, axis));
+  if (!found)
+    return false;
+  for (plan::Block &block : *found.program->mutable_blocks())
+    for (int i = 0; i < block.instructions_size(); ++i)
+      if (&block != found.block && block.action() == action &&
+          reduces(plan, axis)(*found.program, block.instructions(i))) {
+        erase({found.program, &block, i});
+        break;
+      }
+  erase(found);
+  return true;
+}
+
 const std::vector<Fault> &faults() {
   using plan::Block;
   static const std::vector<Fault> list = {
@@ -594,9 +593,10 @@ const std::vector<Fault> &faults() {
 }
 
 bool plantFault(plan::Plan &plan, const std::string &name) {
-  for (const Fault &fault : faults())
-    if (fault.name == name)
-      return fault.plant(plan);
+  for (const auto *list : {&faults(), &evaluationFaults()})
+    for (const Fault &fault : *list)
+      if (fault.name == name)
+        return fault.plant(plan);
   return false;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/format/plan.pb.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardc::rt::test {
@@ -22,6 +23,11 @@ struct Fault {
 };
 
 const std::vector<Fault> &faults();
+/// Those of a schedule of evaluation, for plans that have one.
+const std::vector<Fault> &evaluationFaults();
+
+/// Leaves out the first all-reduce over an axis in blocks of an action, in all variants of the block.
+bool dropReduction(plan::Plan &plan, plan::Block::Action action, std::string_view axis);
 
 /// Plants the fault of that name. False when there is none of that name, or no place for it in the plan.
 bool plantFault(plan::Plan &plan, const std::string &name);

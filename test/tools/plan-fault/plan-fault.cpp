@@ -47,7 +47,8 @@ int run(const std::string &fault, const std::string &from, const std::string &to
 int main(int argc, char **argv) {
   if (argc == 4)
     return shardc::rt::test::run(argv[1], argv[2], argv[3]);
-  for (const shardc::rt::test::Fault &fault : shardc::rt::test::faults())
-    std::printf("%s [%s]: %s\n", fault.name, fault.label, fault.summary);
+  for (const auto *list : {&shardc::rt::test::faults(), &shardc::rt::test::evaluationFaults()})
+    for (const shardc::rt::test::Fault &fault : *list)
+      std::printf("%s [%s]: %s\n", fault.name, fault.label, fault.summary);
   return argc == 1 ? 0 : 1;
 }

@@ -36,7 +36,7 @@ public:
         report.add("plan-stage", {}, fmt::format("{}, expected in exactly one stage, got none", describe(op)));
     for (int p = 0; p < plan.programs_size(); ++p)
       for (int b = 0; b < plan.programs(p).blocks_size(); ++b)
-        if (plan.programs(p).blocks(b).action() == plan::Block::FORWARD)
+        if (isForward(plan.programs(p).blocks(b).action()))
           checkForward({p, -1, b});
   }
 
@@ -46,6 +46,10 @@ private:
   const plan::Plan &plan;
   Report &report;
   std::map<int64_t, int64_t> stageOf;
+
+  static bool isForward(plan::Block::Action action) {
+    return action == plan::Block::FORWARD || action == plan::Block::EVALUATE;
+  }
 
   template <typename Ops> void checkAscending(const Ops &ops, const std::string &what) {
     auto wrong = std::adjacent_find(ops.begin(), ops.end(), [](int64_t a, int64_t b) { return a >= b; });

@@ -5,8 +5,8 @@
 // 2005, Chan et al. 2007): with t ranks, n bytes of the whole value, α a message's latency and β⁻¹ the link's bandwidth
 //     all-reduce       2 (t − 1) α + 2 (t − 1)/t · n β      all-gather, reduce-scatter   (t − 1) α + (t − 1)/t · n β
 //     all-to-all       (t − 1) α + (t − 1)/t² · n β
-// plus a fixed overhead for each collective. Times are femtoseconds in integers, so that sums do not depend on the
-// order and equal costs are equal.
+// plus a fixed overhead for each collective; a message between two ranks takes α + n β. Times are femtoseconds in
+// integers, so that sums do not depend on the order and equal costs are equal.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_DIALECTS_DIST_COSTMODEL_H
@@ -48,6 +48,8 @@ public:
   /// A collective of `ranks` on a value of `bytes` (the whole value: the result of a gather, the operand of a
   /// reduce-scatter, what all ranks of an all-to-all hold together), in femtoseconds.
   int64_t getCollectiveTime(CollectiveKind kind, int64_t ranks, int64_t bytes) const;
+  /// A message of `bytes` from one rank to another, in femtoseconds.
+  int64_t getMessageTime(int64_t bytes) const;
 
 private:
   const Hardware &hardware;

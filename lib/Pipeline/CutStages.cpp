@@ -1,10 +1,15 @@
 //===-- CutStages.cpp - gives each op of @accumulate its pipeline stage -------------------------------------------===//
 
 #include "StageGraph.h"
+#include "ValueNames.h"
+#include "WorkTimes.h"
 #include "shardc/Pipeline/BalanceStages.h"
 #include "shardc/Pipeline/Passes.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <map>
+#include <numeric>
 
 namespace shardc::pipeline {
 #define GEN_PASS_DEF_CUTSTAGESPASS
@@ -17,23 +22,18 @@ using namespace shardc::pipeline;
 
 namespace {
 
-/// Time in picoseconds on a roofline of 50 GFLOP/s and 10 GB/s of memory, 5 GB/s between ranks. Stages are compared
-/// with one another only, so that the ratios alone matter.
-constexpr int64_t kTimeOfFlop = 20;
-constexpr int64_t kTimeOfByte = 100;
-constexpr int64_t kTimeOfSentByte = 200;
-
-int64_t estimateTime(Operation *op) {
-  if (isCollective(op))
-    return getBytes(op->getResult(0)) * kTimeOfSentByte;
-  auto cost = dyn_cast<nn::CostOpInterface>(op);
-  return cost ? std::max(cost.getFlops() * kTimeOfFlop, cost.getBytes() * kTimeOfByte) : 0;
+std::string describeTime(int64_t femtoseconds) {
+  double microseconds = femtoseconds / 1e9;
+  if (microseconds < 1000)
+    return llvm::formatv("{0:f1} us", microseconds);
+  return llvm::formatv("{0:f3} ms", microseconds / 1000);
 }
 
 /// The ops of @accumulate as a row of items, one for each `nn.origin` or for several that a partial value joins.
 class Cutter {
 public:
-  Cutter(func::FuncOp function, int64_t stages) : function(function), stages(stages), free(findFreeOps(function)) {}
+  Cutter(func::FuncOp function, dist::MeshAttr mesh, const dist::Hardware &hardware)
+      : function(function), times(mesh, hardware), stages(mesh.getSize("pp")), free(findFreeOps(function)) {}
 
   LogicalResult run() {
     if (failed(numberOrigins()))
@@ -51,6 +51,8 @@ public:
       return error;
     }
     assign(*firsts);
+    if (stages > 1)
+      addNotes(problem, *firsts);
     return success();
   }
 
@@ -131,7 +133,7 @@ private:
     for (Operation &op : ops()) {
       if (free.contains(&op))
         continue;
-      problem.costs[getItem(&op)] += estimateTime(&op);
+      problem.costs[getItem(&op)] += times.get(&op);
       if (!isBackward(&op))
         for (Value result : op.getResults())
           addCrossings(problem, result);
@@ -147,7 +149,7 @@ private:
       last = std::max(last, user->hasTrait<OpTrait::IsTerminator>() ? count - 1 : getItem(user));
     for (int64_t cut = first; cut < last; ++cut) {
       problem.cuts[cut].values += 1;
-      problem.cuts[cut].cost += 2 * getBytes(value) * kTimeOfSentByte;
+      problem.cuts[cut].cost += 2 * times.getMessage(value);
     }
   }
 
@@ -181,7 +183,46 @@ private:
     }
   }
 
+  /// Says what each stage got: its first and last op and its share of the time, and what goes on to the next one.
+  void addNotes(const StageProblem &problem, ArrayRef<int64_t> firsts) {
+    std::vector<std::pair<Operation *, Operation *>> ends(stages);
+    std::vector<int64_t> work(stages, 0);
+    for (Operation &op : ops()) {
+      if (free.contains(&op))
+        continue;
+      work[getStage(&op)] += times.get(&op);
+      if (isBackward(&op))
+        continue;
+      auto &[first, last] = ends[getStage(&op)];
+      first = first ? first : &op;
+      last = &op;
+    }
+    double all = std::accumulate(work.begin(), work.end(), 0.0);
+    Builder builder(function.getContext());
+    auto module = function->getParentOfType<ModuleOp>();
+    auto notes = module->getAttrOfType<ArrayAttr>("nn.notes");
+    SmallVector<Attribute> lines(notes ? notes.getValue() : ArrayRef<Attribute>());
+    auto hardware = builder.getStringAttr("hardware " + times.describeHardware());
+    if (!llvm::is_contained(lines, hardware)) // of Sharding, which says it where it had to choose
+      lines.push_back(hardware);
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      std::string line = llvm::formatv("stage {0}: ", stage);
+      if (auto [first, last] = ends[stage]; first)
+        line += llvm::formatv("'{0}' to '{1}', ", getNodeName(first), getNodeName(last));
+      line += llvm::formatv("estimated {0} a micro-batch, {1:f0}% of the work", describeTime(work[stage]),
+                            all > 0 ? 100 * work[stage] / all : 0);
+      if (stage + 1 < stages) {
+        const CutPoint &cut = problem.cuts[firsts[stage + 1] - 1];
+        line += llvm::formatv("; sends {0} value{1} to stage {2}, {3} with the gradients", cut.values,
+                              cut.values == 1 ? "" : "s", stage + 1, describeTime(cut.cost));
+      }
+      lines.push_back(builder.getStringAttr(line));
+    }
+    module->setAttr("nn.notes", builder.getArrayAttr(lines));
+  }
+
   func::FuncOp function;
+  WorkTimes times;
   int64_t stages;
   llvm::DenseSet<Operation *> free;
   std::map<int64_t, int64_t> items; ///< origin to position
@@ -189,10 +230,20 @@ private:
 };
 
 class CutStagesPass : public shardc::pipeline::impl::CutStagesPassBase<CutStagesPass> {
+public:
+  using CutStagesPassBase::CutStagesPassBase;
+
   void runOnOperation() override {
+    const dist::Hardware *row = dist::findHardware(hardware);
+    if (!row) {
+      InFlightDiagnostic error = getOperation().emitError("hardware '") << hardware << "' is not in the built-in table";
+      for (const dist::Hardware &known : dist::getHardwareTable())
+        error.attachNote() << dist::describe(known);
+      return signalPassFailure();
+    }
     FailureOr<dist::MeshAttr> mesh = findMesh(getOperation());
     FailureOr<func::FuncOp> function = findFunction(getOperation(), kAccumulate);
-    if (failed(mesh) || failed(function) || failed(Cutter(*function, mesh->getSize("pp")).run()))
+    if (failed(mesh) || failed(function) || failed(Cutter(*function, *mesh, *row).run()))
       signalPassFailure();
   }
 };

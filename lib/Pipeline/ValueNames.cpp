@@ -20,6 +20,11 @@ static StringRef findName(Location loc) {
   return name;
 }
 
+std::string shardc::pipeline::getNodeName(Operation *op) {
+  StringRef node = findName(op->getLoc());
+  return node.empty() ? ("op#" + Twine(getOrigin(op))).str() : node.str();
+}
+
 void ValueNames::assign(Value value, StringRef name) {
   names[value] = name.str();
   taken.insert(name);
@@ -30,8 +35,7 @@ std::string ValueNames::get(Value value) {
   if (!name.empty())
     return name;
   Operation *op = value.getDefiningOp();
-  StringRef node = findName(value.getLoc());
-  std::string base = node.empty() ? ("op#" + Twine(getOrigin(op))).str() : node.str();
+  std::string base = getNodeName(op);
   if (isBackward(op)) {
     StringRef stem = base;
     stem.consume_front("gradient of ");

@@ -11,6 +11,9 @@
 
 namespace shardc::pipeline {
 
+/// The ONNX node of an op ("gradient of …" for a backward op); "op#<origin>" where it has no name.
+std::string getNodeName(mlir::Operation *op);
+
 /// Unique names of values, after the ONNX nodes they stem from ("h.0/attn/MatMul", then "h.0/attn/MatMul#2"); gradients
 /// are "grad:…". A value has one name in all stages. Names are given in the order of asking.
 class ValueNames {

@@ -1,7 +1,13 @@
 // RUN: shardc-opt %s -split-input-file --pipeline-cut-stages | FileCheck %s
 
 // Products weigh most: one in each stage. Backward ops go with their forward op, constants go nowhere.
+// What each stage got is noted, with the hardware that the estimate is for: two products of 18 kB each move through memory
+// at 10 GB/s.
 // CHECK-LABEL: @chain
+// CHECK-SAME: nn.notes = ["hardware cpu: 100 GFLOP/s, memory 10 GB/s, link 5 GB/s, message 2 us, collective 5 us",
+// CHECK-SAME: "stage 0: 'op#0' to 'op#1', estimated
+// CHECK-SAME: % of the work; sends 1 value to stage 1, 4.4 us with the gradients",
+// CHECK-SAME: "stage 1: 'op#2' to 'op#3', estimated
 // CHECK: nn.dot_general {{.*}} pipe.stage = 0
 // CHECK: nn.tanh {{.*}} pipe.stage = 0
 // CHECK: nn.dot_general {{.*}} pipe.stage = 1

@@ -2,19 +2,18 @@
 // RUN: shardc-opt %s -split-input-file --pipeline-outline-stages | FileCheck %s
 
 // What crosses is one message each way, named alike on both sides.
-// MLP: pipe.messages = [#exec.message<"tanh" from 0 forward>, #exec.message<"grad:fc1" from 1 backward>]
+// MLP: pipe.messages = [#exec.message<"fc0" from 0 forward>, #exec.message<"grad:tanh" from 1 backward>]
 // Each op of the model is in one stage.
-// MLP-SAME: pipe.ops = [array<i64: 0, 1>, array<i64: 2, 3>]
+// MLP-SAME: pipe.ops = [array<i64: 0>, array<i64: 1, 2, 3>]
 // MLP-NOT: @accumulate
 // MLP-LABEL: func.func @pp0_forward(
 // MLP-SAME: exec.bind = #exec.bind<stash "x">, nn.input = "x"
 // MLP-SAME: exec.bind = #exec.bind<parameter "fc0.weight">
-// MLP-SAME: -> (tensor<4x8xf32> {{{.*}}exec.bind = #exec.bind<stash "tanh">})
+// MLP-SAME: -> (tensor<4x8xf32> {{{.*}}exec.bind = #exec.bind<message "fc0">})
 // The first micro-batch's gradients begin the sums, which the others add to.
 // MLP-LABEL: func.func @pp0_backward_first(
 // MLP-SAME: #exec.bind<stash "x">
-// MLP-SAME: #exec.bind<stash "tanh">
-// MLP-SAME: #exec.bind<message "grad:fc1">
+// MLP-SAME: #exec.bind<message "grad:tanh">
 // MLP-SAME: -> (tensor<8x8xf32> {{{.*}}partial[<"dp", sum>]>, exec.bind = #exec.bind<gradient "fc0.weight/grad">, nn.gradient = "fc0.weight"})
 // MLP-NOT: nn.add
 // MLP-LABEL: func.func @pp0_backward(
@@ -28,11 +27,11 @@
 // MLP-SAME: -> (tensor<4x8xf32> {{{.*}}exec.bind = #exec.bind<stash "tanh">}) {
 // The last stage sums S, which is stashed, and W, which is a constant.
 // MLP-LABEL: func.func @pp1_forward(
-// MLP-SAME: #exec.bind<stash "tanh">
+// MLP-SAME: #exec.bind<message "fc0">
 // MLP-SAME: #exec.bind<parameter "fc1.weight">
-// MLP-SAME: -> (tensor<4x4xf32> {{{.*}}#exec.bind<stash "fc1">}, tensor<f32> {{{.*}}#exec.bind<stash "loss#2">})
+// MLP-SAME: -> (tensor<4x8xf32> {{{.*}}#exec.bind<stash "tanh">}, tensor<4x4xf32> {{{.*}}#exec.bind<stash "fc1">}, tensor<f32> {{{.*}}#exec.bind<stash "loss#2">})
 // MLP-LABEL: func.func @pp1_backward_first(
-// MLP-SAME: -> (tensor<4x8xf32> {{{[^}]*}}#exec.bind<message "grad:fc1">}
+// MLP-SAME: -> (tensor<4x8xf32> {{{[^}]*}}#exec.bind<message "grad:tanh">}
 // MLP-SAME: #exec.bind<gradient "fc1.weight/grad">
 // MLP-SAME: #exec.bind<gradient "loss.sum">, nn.loss = "sum"
 // MLP-SAME: #exec.bind<gradient "loss.weight">, nn.loss = "weight"

@@ -28,12 +28,16 @@ def CutStagesPass : Pipeline_Pass<"pipeline-cut-stages"> {
     such that the most expensive stage (forward and backward work, and what it sends and receives) is as cheap as
     possible; among equals the cheapest cuts, then the earliest. Cuts that one value crosses are preferred. Backward ops
     and collectives follow their `nn.origin`. Cheap ops that depend on no argument (constants, masks, random numbers) get
-    no stage: they are cloned where they are used. Fails where there are more stages than ops to begin one.
+    no stage: they are cloned where they are used. Times are those of the compiler's cost model (dialects/dist/CostModel.h)
+    for `hardware`, as in Sharding. With several stages, `nn.notes` says what each got. Fails where there are more stages than ops to begin one.
 
         %1 = nn.tanh %0 {nn.origin = 3 : i64} : tensor<4xf32>
       ⇒
         %1 = nn.tanh %0 {nn.origin = 3 : i64, pipe.stage = 1 : i64} : tensor<4xf32>
   }];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"cpu\"", "row of the built-in hardware table that costs are for">,
+  ];
 }
 
 def RecomputePass : Pipeline_Pass<"pipeline-recompute"> {

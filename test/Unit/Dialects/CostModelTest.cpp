@@ -27,6 +27,8 @@ TEST(CostModel, CollectivesAreRings) {
   EXPECT_EQ(model.getCollectiveTime(CollectiveKind::AllReduce, 1, 16), 0);
 }
 
+TEST(CostModel, MessagesTakeLatencyAndBytes) { EXPECT_EQ(CostModel(kUnit).getMessageTime(16), 17 * kSecond); }
+
 TEST(CostModel, RingElementsOfALayer) {
   // 8·b·s·h·(t − 1)/t for four all-reduces of b·s·h.
   int64_t b = 2, s = 8, h = 16, t = 4;

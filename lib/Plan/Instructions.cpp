@@ -60,6 +60,32 @@ LogicalResult PlanBuilder::addBlock(exec::BlockOp op, Program &program) {
 
 LogicalResult PlanBuilder::addInstruction(exec::InstructionOpInterface op, Block &block) {
   Instruction &message = *block.add_instructions();
+  setOrder(op, message);
+  message.set_node(getNodeName(op->getLoc()));
+  auto origin = op->getAttrOfType<IntegerAttr>(nn::kOriginAttr);
+  message.set_origin(origin ? origin.getInt() : -1);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](exec::KernelOp kernel) { return setKernel(kernel, *message.mutable_kernel()); })
+      .Case([&](exec::GemmOp gemm) { return setGemm(gemm, *message.mutable_gemm()); })
+      .Case([&](exec::CollectiveOp collective) { return setCollective(collective, *message.mutable_collective()); })
+      .Case([&](exec::GroupOp group) {
+        Group &call = *message.mutable_group();
+        for (Operation &member : group.getBody().front())
+          if (failed(addMessage(&member, call)))
+            return failure();
+        return success();
+      })
+      .Case([&](exec::LoadInputOp load) { return setLoadInput(load, *message.mutable_load_input()); })
+      .Case([&](exec::CopyOp copy) {
+        Copy &call = *message.mutable_copy();
+        return LogicalResult::success(succeeded(setRead(copy, copy.getFrom(), 0, *call.mutable_from())) &&
+                                      succeeded(setWrite(copy, copy.getTo(), 0, *call.mutable_to())));
+      })
+      .Default([](Operation *other) { return other->emitOpError("has no place in a plan"); });
+}
+
+/// Stream and events; the program has as many as its instructions name.
+void PlanBuilder::setOrder(Operation *op, Instruction &message) {
   if (auto stream = op->getAttrOfType<IntegerAttr>(exec::kStreamAttr))
     message.set_stream(stream.getInt());
   streams = std::max(streams, message.stream() + 1);
@@ -72,73 +98,56 @@ LogicalResult PlanBuilder::addInstruction(exec::InstructionOpInterface op, Block
     message.set_records(event.getInt());
     events = std::max<uint32_t>(events, event.getInt() + 1);
   }
-  message.set_node(getNodeName(op->getLoc()));
-  auto origin = op->getAttrOfType<IntegerAttr>(nn::kOriginAttr);
-  message.set_origin(origin ? origin.getInt() : -1);
+}
 
-  auto setRead = [&](Value view, size_t index, Operand &operand) {
-    return setOperand(view, getPartial(op, exec::kPartialReadsAttr, index), operand);
-  };
-  auto setWrite = [&](Value view, size_t index, Operand &operand) {
-    return setOperand(view, getPartial(op, exec::kPartialWritesAttr, index), operand);
-  };
-  return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](exec::KernelOp kernel) {
-        auto &call = *message.mutable_kernel();
-        auto found = kernelIndices.find(kernel.getKernel().str());
-        if (found == kernelIndices.end())
-          return LogicalResult(kernel.emitOpError("calls kernel '") << kernel.getKernel() << "', which is not defined");
-        call.set_kernel(found->second);
-        call.set_items(kernel.getItems());
-        for (auto [index, view] : llvm::enumerate(kernel.getInputs()))
-          if (failed(setRead(view, index, *call.add_reads())))
-            return failure();
-        for (auto [index, view] : llvm::enumerate(kernel.getOutputs()))
-          if (failed(setWrite(view, index, *call.add_writes())))
-            return failure();
-        return success();
-      })
-      .Case([&](exec::GemmOp gemm) {
-        auto &call = *message.mutable_gemm();
-        call.set_accumulate(gemm.getAccumulate());
-        if (gemm.getBias() && failed(setRead(gemm.getBias(), 2, *call.mutable_bias())))
-          return failure();
-        return LogicalResult::success(succeeded(setRead(gemm.getA(), 0, *call.mutable_a())) &&
-                                      succeeded(setRead(gemm.getB(), 1, *call.mutable_b())) &&
-                                      succeeded(setWrite(gemm.getC(), 0, *call.mutable_c())));
-      })
-      .Case([&](exec::CollectiveOp collective) {
-        auto &call = *message.mutable_collective();
-        call.set_kind(getKind(collective.getKind()));
-        call.set_reduction(static_cast<Collective::Reduction>(collective.getReduction()));
-        SmallVector<StringRef> axes(collective.getAxes().getAsValueRange<StringAttr>());
-        ArrayRef<int64_t> members = collective.getMembers() ? *collective.getMembers() : ArrayRef<int64_t>();
-        call.set_communicator(getCommunicator(axes, members));
-        return LogicalResult::success(succeeded(setRead(collective.getInput(), 0, *call.mutable_input())) &&
-                                      succeeded(setWrite(collective.getOutput(), 0, *call.mutable_output())));
-      })
-      .Case([&](exec::GroupOp group) {
-        auto &call = *message.mutable_group();
-        for (Operation &member : group.getBody().front())
-          if (failed(addMessage(&member, call)))
-            return failure();
-        return success();
-      })
-      .Case([&](exec::LoadInputOp load) {
-        auto &call = *message.mutable_load_input();
-        auto found = inputIndices.find(load.getInput().str());
-        if (found == inputIndices.end())
-          return LogicalResult(load.emitOpError("loads input '")
-                               << load.getInput() << "', which the model does not have");
-        call.set_input(found->second);
-        return setWrite(load.getValue(), 0, *call.mutable_value());
-      })
-      .Case([&](exec::CopyOp copy) {
-        auto &call = *message.mutable_copy();
-        return LogicalResult::success(succeeded(setRead(copy.getFrom(), 0, *call.mutable_from())) &&
-                                      succeeded(setWrite(copy.getTo(), 0, *call.mutable_to())));
-      })
-      .Default([](Operation *other) { return other->emitOpError("has no place in a plan"); });
+LogicalResult PlanBuilder::setRead(Operation *op, Value view, size_t index, Operand &operand) {
+  return setOperand(view, getPartial(op, exec::kPartialReadsAttr, index), operand);
+}
+
+LogicalResult PlanBuilder::setWrite(Operation *op, Value view, size_t index, Operand &operand) {
+  return setOperand(view, getPartial(op, exec::kPartialWritesAttr, index), operand);
+}
+
+LogicalResult PlanBuilder::setKernel(exec::KernelOp kernel, KernelCall &call) {
+  auto found = kernelIndices.find(kernel.getKernel().str());
+  if (found == kernelIndices.end())
+    return kernel.emitOpError("calls kernel '") << kernel.getKernel() << "', which is not defined";
+  call.set_kernel(found->second);
+  call.set_items(kernel.getItems());
+  for (auto [index, view] : llvm::enumerate(kernel.getInputs()))
+    if (failed(setRead(kernel, view, index, *call.add_reads())))
+      return failure();
+  for (auto [index, view] : llvm::enumerate(kernel.getOutputs()))
+    if (failed(setWrite(kernel, view, index, *call.add_writes())))
+      return failure();
+  return success();
+}
+
+LogicalResult PlanBuilder::setGemm(exec::GemmOp gemm, Gemm &call) {
+  call.set_accumulate(gemm.getAccumulate());
+  if (gemm.getBias() && failed(setRead(gemm, gemm.getBias(), 2, *call.mutable_bias())))
+    return failure();
+  return LogicalResult::success(succeeded(setRead(gemm, gemm.getA(), 0, *call.mutable_a())) &&
+                                succeeded(setRead(gemm, gemm.getB(), 1, *call.mutable_b())) &&
+                                succeeded(setWrite(gemm, gemm.getC(), 0, *call.mutable_c())));
+}
+
+LogicalResult PlanBuilder::setCollective(exec::CollectiveOp collective, Collective &call) {
+  call.set_kind(getKind(collective.getKind()));
+  call.set_reduction(static_cast<Collective::Reduction>(collective.getReduction()));
+  SmallVector<StringRef> axes(collective.getAxes().getAsValueRange<StringAttr>());
+  ArrayRef<int64_t> members = collective.getMembers() ? *collective.getMembers() : ArrayRef<int64_t>();
+  call.set_communicator(getCommunicator(axes, members));
+  return LogicalResult::success(succeeded(setRead(collective, collective.getInput(), 0, *call.mutable_input())) &&
+                                succeeded(setWrite(collective, collective.getOutput(), 0, *call.mutable_output())));
+}
+
+LogicalResult PlanBuilder::setLoadInput(exec::LoadInputOp load, LoadInput &call) {
+  auto found = inputIndices.find(load.getInput().str());
+  if (found == inputIndices.end())
+    return load.emitOpError("loads input '") << load.getInput() << "', which the model does not have";
+  call.set_input(found->second);
+  return setWrite(load, load.getValue(), 0, *call.mutable_value());
 }
 
 LogicalResult PlanBuilder::addMessage(Operation *op, Group &group) {

@@ -34,11 +34,19 @@ private:
   using Schedule = google::protobuf::RepeatedPtrField<ScheduleEntry>;
   mlir::LogicalResult addSchedule(exec::ProgramOp op, mlir::ArrayAttr entries, Schedule &schedule);
   mlir::LogicalResult addInstruction(exec::InstructionOpInterface op, Block &block);
+  void setOrder(mlir::Operation *op, Instruction &message);
+  mlir::LogicalResult setKernel(exec::KernelOp kernel, KernelCall &call);
+  mlir::LogicalResult setGemm(exec::GemmOp gemm, Gemm &call);
+  mlir::LogicalResult setCollective(exec::CollectiveOp collective, Collective &call);
+  mlir::LogicalResult setLoadInput(exec::LoadInputOp load, LoadInput &call);
   mlir::LogicalResult addMessage(mlir::Operation *op, Group &group);
 
   void addSharding(dist::ShardingAttr sharding, Sharding &message);
   /// Fills an operand from a view; `partial` is what the value is partial over (an array of #dist.partial, or null).
   mlir::LogicalResult setOperand(mlir::Value view, mlir::Attribute partial, Operand &operand);
+  /// Likewise, for the index-th view that an instruction reads or writes, with what the instruction says of it.
+  mlir::LogicalResult setRead(mlir::Operation *op, mlir::Value view, size_t index, Operand &operand);
+  mlir::LogicalResult setWrite(mlir::Operation *op, mlir::Value view, size_t index, Operand &operand);
   uint32_t getCommunicator(mlir::ArrayRef<mlir::StringRef> axes, mlir::ArrayRef<int64_t> members);
   static ElementType getElementType(mlir::Type type);
 

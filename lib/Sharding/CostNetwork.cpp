@@ -86,7 +86,7 @@ public:
     }
     if (constant >= kInfeasible)
       return failure();
-    return CostNetwork::Solution{constant, choose()};
+    return CostNetwork::Solution{constant, trace()};
   }
 
 private:
@@ -106,21 +106,14 @@ private:
     return size;
   }
 
-  void eliminate(int variable, const std::vector<int> &scope) {
-    Step step{variable, scope, {}};
-    Bucket merged{scope, {}};
-    int64_t entries = 1;
-    for (int other : scope)
-      entries *= sizes[other];
-    merged.costs.resize(entries);
-    step.best.resize(entries);
+  /// A bucket of the variable at hand, with its strides along the scope and along the variable.
+  struct View {
+    const Bucket *bucket;
+    std::vector<int64_t> strides;
+    int64_t own;
+  };
 
-    // Strides of each bucket along the scope and along the variable.
-    struct View {
-      const Bucket *bucket;
-      std::vector<int64_t> strides;
-      int64_t own;
-    };
+  std::vector<View> getViews(int variable, const std::vector<int> &scope) const {
     std::vector<View> views;
     for (int id : mentions[variable]) {
       View view{&buckets[id], std::vector<int64_t>(scope.size(), 0), 0};
@@ -134,31 +127,61 @@ private:
       }
       views.push_back(std::move(view));
     }
+    return views;
+  }
 
+  /// The best value of the variable, and its cost, where the others stand at `positions` of the views.
+  std::pair<int, int64_t> choose(int variable, const std::vector<View> &views,
+                                 const std::vector<int64_t> &positions) const {
+    std::pair<int, int64_t> best{0, kInfeasible};
+    for (int value = 0; value < sizes[variable]; ++value) {
+      int64_t cost = 0;
+      for (auto [view, position] : llvm::zip_equal(views, positions))
+        cost = shardc::sharding::addCosts(cost, view.bucket->costs[position + value * view.own]);
+      if (cost < best.second)
+        best = {value, cost};
+    }
+    return best;
+  }
+
+  /// Counts the values of the scope up by one, row-major, and moves the positions along.
+  void advance(const std::vector<int> &scope, const std::vector<View> &views, std::vector<int> &values,
+               std::vector<int64_t> &positions) const {
+    for (int64_t digit = static_cast<int64_t>(scope.size()) - 1; digit >= 0; --digit) {
+      bool carries = ++values[digit] == sizes[scope[digit]];
+      for (auto [view, position] : llvm::zip_equal(views, positions))
+        position += carries ? -view.strides[digit] * (sizes[scope[digit]] - 1) : view.strides[digit];
+      if (!carries)
+        return;
+      values[digit] = 0;
+    }
+  }
+
+  void eliminate(int variable, const std::vector<int> &scope) {
+    Step step{variable, scope, {}};
+    Bucket merged{scope, {}};
+    int64_t entries = 1;
+    for (int other : scope)
+      entries *= sizes[other];
+    std::vector<View> views = getViews(variable, scope);
     std::vector<int> values(scope.size(), 0);
     std::vector<int64_t> positions(views.size(), 0);
     for (int64_t entry = 0; entry < entries; ++entry) {
-      int64_t best = kInfeasible;
-      int choice = 0;
-      for (int value = 0; value < sizes[variable]; ++value) {
-        int64_t cost = 0;
-        for (auto [view, position] : llvm::zip_equal(views, positions))
-          cost = shardc::sharding::addCosts(cost, view.bucket->costs[position + value * view.own]);
-        if (cost < best)
-          best = cost, choice = value;
-      }
-      merged.costs[entry] = best;
-      step.best[entry] = choice;
-      for (int64_t digit = static_cast<int64_t>(scope.size()) - 1; digit >= 0; --digit) {
-        bool carries = ++values[digit] == sizes[scope[digit]];
-        for (auto [view, position] : llvm::zip_equal(views, positions))
-          position += carries ? -view.strides[digit] * (sizes[scope[digit]] - 1) : view.strides[digit];
-        if (!carries)
-          break;
-        values[digit] = 0;
-      }
+      auto [value, cost] = choose(variable, views, positions);
+      step.best.push_back(value);
+      merged.costs.push_back(cost);
+      advance(scope, views, values, positions);
     }
+    forget(variable, scope);
+    steps.push_back(std::move(step));
+    if (scope.empty())
+      constant = shardc::sharding::addCosts(constant, merged.costs[0]);
+    else
+      add(std::move(merged));
+  }
 
+  /// Drops the buckets of a variable.
+  void forget(int variable, const std::vector<int> &scope) {
     for (int id : std::set<int>(mentions[variable])) {
       for (int other : buckets[id].scope)
         mentions[other].erase(id);
@@ -167,15 +190,10 @@ private:
     for (int other : scope)
       neighbours[other].erase(variable);
     neighbours[variable].clear();
-    steps.push_back(std::move(step));
-    if (scope.empty())
-      constant = shardc::sharding::addCosts(constant, merged.costs[0]);
-    else
-      add(std::move(merged));
   }
 
   /// The values, from the last eliminated variable back to the first.
-  std::vector<int> choose() const {
+  std::vector<int> trace() const {
     std::vector<int> values(sizes.size(), 0);
     for (const Step &step : llvm::reverse(steps)) {
       int64_t position = 0;
@@ -196,41 +214,40 @@ private:
 
 } // namespace
 
-FailureOr<CostNetwork::Solution> CostNetwork::solve(int64_t maxTableSize) const {
-  // Values that have no feasible partner in some table can be in no solution.
+std::vector<std::vector<bool>> CostNetwork::findAlive() const {
   std::vector<std::vector<bool>> alive;
   for (const std::vector<int64_t> &costs : unary) {
     alive.emplace_back();
     for (int64_t cost : costs)
       alive.back().push_back(cost < kInfeasible);
   }
+  bool changed = true;
   auto prune = [&](const Table &table, bool byFirst) {
     int mine = byFirst ? table.first : table.second, other = byFirst ? table.second : table.first;
-    bool dropped = false;
     for (int a = 0; a < getSize(mine); ++a) {
       bool supported = false;
       for (int b = 0; b < getSize(other) && alive[mine][a] && !supported; ++b) {
         int64_t position = byFirst ? a * getSize(other) + b : b * getSize(mine) + a;
         supported = alive[other][b] && table.costs[position] < kInfeasible;
       }
-      dropped |= alive[mine][a] && !supported;
+      changed |= alive[mine][a] && !supported;
       alive[mine][a] = supported;
     }
-    return dropped;
   };
-  bool changed = true;
   auto pruneBoth = [&](const Table &table) {
-    changed |= prune(table, true);
-    changed |= prune(table, false);
+    prune(table, true);
+    prune(table, false);
   };
   while (changed) {
     changed = false;
-    for (const Table &table : tables)
-      pruneBoth(table);
-    for (const Table &table : llvm::reverse(tables))
-      pruneBoth(table);
+    llvm::for_each(tables, pruneBoth);
+    llvm::for_each(llvm::reverse(tables), pruneBoth);
   }
+  return alive;
+}
 
+FailureOr<CostNetwork::Solution> CostNetwork::solve(int64_t maxTableSize) const {
+  std::vector<std::vector<bool>> alive = findAlive();
   std::vector<std::vector<int>> kept(unary.size());
   std::vector<int> sizes;
   for (size_t variable = 0; variable < unary.size(); ++variable) {

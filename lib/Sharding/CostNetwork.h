@@ -48,6 +48,9 @@ public:
   int64_t evaluate(llvm::ArrayRef<int> values) const;
 
 private:
+  /// Which values of each variable have a feasible partner in every table: others are in no solution.
+  std::vector<std::vector<bool>> findAlive() const;
+
   struct Table {
     int first, second;
     std::vector<int64_t> costs; // [first value][second value]

@@ -79,47 +79,49 @@ bool LayoutProblem::isServed(const Edge &edge, const Use &use, int strategy, con
 
 //===-- Solving ---------------------------------------------------------------------------------------------------===//
 
-/// Adds the tables of one edge. Values with several uses get a variable of their own: which copies there are.
+/// Adds the tables of one edge. Values with several consumers get a variable of their own: which copies there are.
 void LayoutProblem::encode(const Edge &edge, CostNetwork &network) const {
-  auto getSource = [&](int strategy) -> const Placement & {
-    return nodes[edge.source].strategies[strategy].placement.results[edge.result];
-  };
   size_t consumers = edge.uses.size() + edge.isResult + edge.gradientOf.size();
   if (consumers == 0)
     return;
-  if (consumers == 1 && edge.uses.size() == 1) {
-    const Use &use = edge.uses[0];
-    network.addCosts(edge.source, use.node, [&](int from, int to) {
-      const Placement &source = getSource(from),
-                      &required = nodes[use.node].strategies[to].placement.operands[use.operand];
-      if (nodes[use.node].strategies[to].leader == static_cast<int>(use.operand) && !(source == required))
-        return kInfeasible;
-      return getCopiesCost(edge, source, {required});
-    });
-    return;
-  }
-  if (consumers == 1 && edge.gradientOf.size() == 1) {
-    network.addCosts(edge.source, edge.gradientOf[0], [&](int from, int to) {
-      return getGradientCost(edge, nodes[edge.gradientOf[0]].strategies[to].placement.results[0], getSource(from), {});
-    });
-    return;
-  }
+  if (consumers == 1 && edge.uses.size() == 1)
+    return encodeUse(edge, edge.uses[0], network);
+  if (consumers > 1 || edge.isResult)
+    return encodeSupplies(edge, network);
+  int parameter = edge.gradientOf[0];
+  network.addCosts(edge.source, parameter, [&](int from, int to) {
+    return getGradientCost(edge, nodes[parameter].strategies[to].placement.results[0], getSource(edge, from), {});
+  });
+}
 
-  struct Value {
-    Placement source;
-    SmallVector<Placement> copies;
-  };
-  SmallVector<Value> values;
+const Placement &LayoutProblem::getSource(const Edge &edge, int strategy) const {
+  return nodes[edge.source].strategies[strategy].placement.results[edge.result];
+}
+
+/// The table between the source and its only user.
+void LayoutProblem::encodeUse(const Edge &edge, const Use &use, CostNetwork &network) const {
+  network.addCosts(edge.source, use.node, [&](int from, int to) {
+    const Strategy &strategy = nodes[use.node].strategies[to];
+    const Placement &source = getSource(edge, from), &required = strategy.placement.operands[use.operand];
+    if (strategy.leader == static_cast<int>(use.operand) && !(source == required))
+      return kInfeasible;
+    return getCopiesCost(edge, source, {required});
+  });
+}
+
+/// All that a value may be for its consumers: where its source leaves it, with any set of the copies that they ask for.
+std::vector<LayoutProblem::Supply> LayoutProblem::listSupplies(const Edge &edge) const {
   SmallVector<Placement> splits;
   for (const Use &use : edge.uses)
     for (const Strategy &strategy : nodes[use.node].strategies)
       if (const Placement &wanted = strategy.placement.operands[use.operand];
           wanted.kind == Placement::Split && !llvm::is_contained(splits, wanted))
         splits.push_back(wanted);
+  std::vector<Supply> supplies;
   for (const Placement &source : edge.sources) {
-    values.push_back({source, {}});
+    supplies.push_back({source, {}});
     if (source.kind != Placement::Replicated)
-      values.push_back({source, {Placement()}});
+      supplies.push_back({source, {Placement()}});
     if (source.kind != Placement::Split)
       continue;
     for (unsigned set = 1; set < 1u << splits.size(); ++set) {
@@ -128,25 +130,32 @@ void LayoutProblem::encode(const Edge &edge, CostNetwork &network) const {
         if (set >> index & 1)
           copies.push_back(split);
       if (!llvm::is_contained(copies, source))
-        values.push_back({source, copies});
+        supplies.push_back({source, copies});
     }
   }
-  int variable = network.addVariable(values.size());
-  for (auto [index, value] : llvm::enumerate(values)) {
-    network.addCost(variable, index, getCopiesCost(edge, value.source, value.copies));
-    if (edge.isResult && !isReplicatedAmong(value.source, value.copies))
+  return supplies;
+}
+
+/// The variable of a value with several consumers, and its tables with the source and with each of them.
+void LayoutProblem::encodeSupplies(const Edge &edge, CostNetwork &network) const {
+  std::vector<Supply> supplies = listSupplies(edge);
+  int variable = network.addVariable(supplies.size());
+  for (auto [index, supply] : llvm::enumerate(supplies)) {
+    network.addCost(variable, index, getCopiesCost(edge, supply.source, supply.copies));
+    if (edge.isResult && !isReplicatedAmong(supply.source, supply.copies))
       network.addCost(variable, index, kInfeasible);
   }
-  network.addCosts(edge.source, variable,
-                   [&](int from, int value) { return getSource(from) == values[value].source ? 0 : kInfeasible; });
+  network.addCosts(edge.source, variable, [&](int from, int value) {
+    return getSource(edge, from) == supplies[value].source ? 0 : kInfeasible;
+  });
   for (const Use &use : edge.uses)
     network.addCosts(use.node, variable, [&](int strategy, int value) {
-      return isServed(edge, use, strategy, values[value].source, values[value].copies) ? 0 : kInfeasible;
+      return isServed(edge, use, strategy, supplies[value].source, supplies[value].copies) ? 0 : kInfeasible;
     });
   for (int parameter : edge.gradientOf)
     network.addCosts(parameter, variable, [&](int strategy, int value) {
-      return getGradientCost(edge, nodes[parameter].strategies[strategy].placement.results[0], values[value].source,
-                             values[value].copies);
+      return getGradientCost(edge, nodes[parameter].strategies[strategy].placement.results[0], supplies[value].source,
+                             supplies[value].copies);
     });
 }
 

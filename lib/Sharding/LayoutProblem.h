@@ -94,7 +94,17 @@ private:
   llvm::SmallVector<Placement> getWanted(const Edge &edge, llvm::ArrayRef<int> choices) const;
   /// Where a gradient of a parameter is returned.
   Placement getReturned(const Edge &edge, int parameter, llvm::ArrayRef<int> choices) const;
+  /// What a value is for several consumers: where its source leaves it, and copies elsewhere.
+  struct Supply {
+    Placement source;
+    llvm::SmallVector<Placement> copies;
+  };
   void encode(const Edge &edge, CostNetwork &network) const;
+  void encodeUse(const Edge &edge, const Use &use, CostNetwork &network) const;
+  void encodeSupplies(const Edge &edge, CostNetwork &network) const;
+  std::vector<Supply> listSupplies(const Edge &edge) const;
+  /// Where the source leaves the edge's value under a strategy of its own.
+  const Placement &getSource(const Edge &edge, int strategy) const;
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;

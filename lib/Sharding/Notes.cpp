@@ -6,8 +6,11 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace shardc;
@@ -35,6 +38,48 @@ std::string describe(dist::ShardingAttr sharding) {
   return text;
 }
 
+StringRef dropDialect(StringAttr op) { return op.getValue().split('.').second; }
+
+/// The name with numbers between dots or slashes as stars: "h.*.mlp.fc.weight".
+std::string getPattern(StringRef name) {
+  std::string pattern;
+  while (!name.empty()) {
+    StringRef part = name.take_until([](char c) { return c == '.' || c == '/'; });
+    bool isNumber = !part.empty() && llvm::all_of(part, llvm::isDigit);
+    pattern += isNumber ? "*" : part.str();
+    name = name.drop_front(part.size());
+    pattern += name.take_front(1);
+    name = name.drop_front(std::min<size_t>(1, name.size()));
+  }
+  return pattern;
+}
+
+/// Lines "name: text", those of layers that agree in one: "h.*.mlp.fc.weight (12 tensors): text".
+class GroupedLines {
+public:
+  void add(StringRef name, const std::string &text) {
+    Group &group = groups[{getPattern(name), text}];
+    if (++group.count == 1)
+      group.name = name.str();
+  }
+
+  void appendTo(SmallVectorImpl<std::string> &lines) const {
+    for (const auto &[key, group] : groups)
+      if (group.count == 1)
+        lines.push_back(llvm::formatv("{0}: {1}", group.name, key.second));
+      else
+        lines.push_back(llvm::formatv("{0} ({1} tensors): {2}", key.first, group.count, key.second));
+  }
+
+private:
+  struct Group {
+    std::string name;
+    int64_t count = 0;
+  };
+  llvm::MapVector<std::pair<std::string, std::string>, Group, std::map<std::pair<std::string, std::string>, unsigned>>
+      groups;
+};
+
 } // namespace
 
 void Notes::addSolution(const dist::Hardware &hardware, int64_t cost) {
@@ -46,6 +91,7 @@ void Notes::addSolution(const dist::Hardware &hardware, int64_t cost) {
 
 void Notes::addParameters(func::FuncOp function) {
   int64_t replicatedBytes = 0, replicatedCount = 0;
+  GroupedLines grouped;
   for (BlockArgument argument : function.getArguments()) {
     StringRef name = getParameterName(function, argument.getArgNumber());
     dist::ShardingAttr sharding = dist::getSharding(argument);
@@ -53,15 +99,17 @@ void Notes::addParameters(func::FuncOp function) {
       continue;
     auto type = cast<RankedTensorType>(argument.getType());
     if (sharding.isSplitOver("tp")) {
-      lines.push_back(llvm::formatv("{0}: {1}", name, describe(sharding)));
+      grouped.add(name, describe(sharding));
       continue;
     }
     int64_t bytes = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
     if (type.getRank() >= 2)
-      lines.push_back(llvm::formatv("{0}: replicated over tp, {1} bytes on each rank", name, bytes));
+      grouped.add(name, llvm::formatv("replicated over tp, {0} bytes on each rank", bytes));
     replicatedBytes += bytes;
     ++replicatedCount;
   }
+  lines.push_back("parameters, by the factors of their dimensions (3*4/tp*16: the 4 is split over tp):");
+  grouped.appendTo(lines);
   lines.push_back(
       llvm::formatv("replicated over tp: {0} parameters, {1} bytes on each rank", replicatedCount, replicatedBytes));
 }
@@ -80,8 +128,9 @@ void Notes::addCollectives(func::FuncOp function) {
     bytes += type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
   });
   for (auto &[key, count] : counts)
-    lines.push_back(llvm::formatv("{0} over {1} in '{2}': {3} calls on {4} bytes a rank", key.first.getValue(),
-                                  key.second.getValue(), function.getName(), count.first, count.second));
+    lines.push_back(llvm::formatv("{0} over {1}: {2} for each {3}, of {4} bytes a rank in all", dropDialect(key.first),
+                                  key.second.getValue(), count.first,
+                                  function.getName() == "update" ? "update" : "micro-batch", count.second));
 }
 
 void Notes::append(ModuleOp module) {

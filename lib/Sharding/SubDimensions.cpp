@@ -173,50 +173,67 @@ void SubDimensions::makeOpAtoms() {
   SmallVector<int> cutAtoms;
   for (const Link &link : links) {
     bool aligned = isAligned(link);
-    bool isCut = !aligned || (link.op >= 0 && factors[link.op][link.factor].kind == nn::FactorKind::Cut);
-    SmallVector<int64_t> edges = getInside(link.places.front(), link.size);
-    edges.insert(edges.begin(), 1);
-    edges.push_back(link.size);
-    for (size_t i = edges.size() - 1; aligned && i > 0; --i) {
-      for (const Appearance &place : link.places)
-        unite(getAtomId(link.places[0].value, {link.places[0].part.dim, link.places[0].part.inner * edges[i - 1]}),
-              getAtomId(place.value, {place.part.dim, place.part.inner * edges[i - 1]}));
-      if (link.op < 0)
-        continue;
-      OpAtom atom{factors[link.op][link.factor]};
-      atom.size = edges[i] / edges[i - 1];
-      for (auto *parts : {&atom.operands, &atom.results})
-        for (nn::FactorPart &part : *parts)
-          part.inner *= edges[i - 1];
-      opAtoms[link.op].push_back(atom);
-    }
-    if (!isCut)
-      continue;
-    // Whatever lies within a cut is cut; where the factor is not aligned, the op has a cut for each such atom.
-    for (const Appearance &place : link.places)
-      for (auto [index, atom] : llvm::enumerate(atoms[place.value])) {
-        bool overlaps = atom.part.dim == place.part.dim && atom.part.inner * atom.size > place.part.inner &&
-                        atom.part.inner < place.part.inner * link.size;
-        if (!overlaps)
-          continue;
-        cutAtoms.push_back(firstAtom[place.value] + index);
-        if (aligned || link.op < 0)
-          continue;
-        OpAtom blocked{factors[link.op][link.factor]};
-        blocked.size = atom.size;
-        blocked.kind = nn::FactorKind::Cut;
-        for (auto *parts : {&blocked.operands, &blocked.results})
-          llvm::fill(*parts, nn::FactorPart());
-        for (auto [operand, part] : llvm::zip_equal(ops[link.op]->getOperands(), blocked.operands))
-          if (numbers.lookup(operand) == place.value)
-            part = atom.part;
-        for (auto [result, part] : llvm::zip_equal(ops[link.op]->getResults(), blocked.results))
-          if (numbers.lookup(result) == place.value)
-            part = atom.part;
-        opAtoms[link.op].push_back(blocked);
-      }
+    if (aligned)
+      uniteAtoms(link);
+    if (!aligned || (link.op >= 0 && factors[link.op][link.factor].kind == nn::FactorKind::Cut))
+      cutOverlaps(link, aligned, cutAtoms);
   }
+  numberClasses(cutAtoms);
+}
 
+/// Unites the atoms of all places of a link, one after another, and gives its op one for each.
+void SubDimensions::uniteAtoms(const Link &link) {
+  SmallVector<int64_t> edges = getInside(link.places.front(), link.size);
+  edges.insert(edges.begin(), 1);
+  edges.push_back(link.size);
+  auto getId = [&](const Appearance &place, int64_t inner) {
+    return getAtomId(place.value, {place.part.dim, place.part.inner * inner});
+  };
+  for (size_t i = edges.size() - 1; i > 0; --i) {
+    for (const Appearance &place : link.places)
+      unite(getId(link.places[0], edges[i - 1]), getId(place, edges[i - 1]));
+    if (link.op < 0)
+      continue;
+    OpAtom atom{factors[link.op][link.factor]};
+    atom.size = edges[i] / edges[i - 1];
+    for (auto *parts : {&atom.operands, &atom.results})
+      for (nn::FactorPart &part : *parts)
+        part.inner *= edges[i - 1];
+    opAtoms[link.op].push_back(atom);
+  }
+}
+
+/// Whatever lies within a cut is cut; where the factor is not aligned, the op has a cut for each such atom.
+void SubDimensions::cutOverlaps(const Link &link, bool aligned, SmallVectorImpl<int> &cutAtoms) {
+  for (const Appearance &place : link.places)
+    for (auto [index, atom] : llvm::enumerate(atoms[place.value])) {
+      bool overlaps = atom.part.dim == place.part.dim && atom.part.inner * atom.size > place.part.inner &&
+                      atom.part.inner < place.part.inner * link.size;
+      if (!overlaps)
+        continue;
+      cutAtoms.push_back(firstAtom[place.value] + index);
+      if (!aligned && link.op >= 0)
+        opAtoms[link.op].push_back(makeBlocked(link, place, atom));
+    }
+}
+
+/// The cut of a link's op that stands for one atom of one of its values.
+OpAtom SubDimensions::makeBlocked(const Link &link, const Appearance &place, const Atom &atom) const {
+  OpAtom blocked{factors[link.op][link.factor]};
+  blocked.size = atom.size;
+  blocked.kind = nn::FactorKind::Cut;
+  for (auto *parts : {&blocked.operands, &blocked.results})
+    llvm::fill(*parts, nn::FactorPart());
+  for (auto [operand, part] : llvm::zip_equal(ops[link.op]->getOperands(), blocked.operands))
+    if (numbers.lookup(operand) == place.value)
+      part = atom.part;
+  for (auto [result, part] : llvm::zip_equal(ops[link.op]->getResults(), blocked.results))
+    if (numbers.lookup(result) == place.value)
+      part = atom.part;
+  return blocked;
+}
+
+void SubDimensions::numberClasses(ArrayRef<int> cutAtoms) {
   DenseMap<int, int> classes;
   for (auto [value, list] : llvm::enumerate(atoms))
     for (auto [index, atom] : llvm::enumerate(list))

@@ -75,6 +75,10 @@ private:
   bool isAligned(const Link &link) const;
   void makeAtoms();
   void makeOpAtoms();
+  void uniteAtoms(const Link &link);
+  void cutOverlaps(const Link &link, bool aligned, llvm::SmallVectorImpl<int> &cutAtoms);
+  OpAtom makeBlocked(const Link &link, const Appearance &place, const Atom &atom) const;
+  void numberClasses(llvm::ArrayRef<int> cutAtoms);
   int findRoot(int id);
   void unite(int a, int b);
   int getAtomId(int value, nn::FactorPart part) const;

@@ -8,7 +8,7 @@
 // second's result is all there is; the hidden bias is split with its columns, the last bias stays whole. Gradients are
 // where their parameters are, and partial over dp.
 
-// CHECK: nn.notes = ["hardware cpu: {{.*}}", "layout over tp=2: {{.*}}", "w1: 32/tp x 16", "b1: 32/tp", "w2: 16 x 32/tp", "replicated over tp: 1 parameters, 64 bytes on each rank"]
+// CHECK: nn.notes = ["hardware cpu: {{.*}}", "layout over tp=2: {{[^"]*}}", "parameters, by the factors of their dimensions (3*4/tp*16: the 4 is split over tp):", "w1: 32/tp x 16", "b1: 32/tp", "w2: 16 x 32/tp", "replicated over tp: 1 parameters, 64 bytes on each rank"]
 module attributes {dist.mesh = #dist.mesh<[<"dp" = 2>, <"pp" = 1>, <"tp" = 2>]>, nn.training = {micro_batches = 4 : i64},
                    nn.inputs = [{name = "x", role = "data"}, {name = "labels", role = "labels", index_bound = 16 : i64, ignore_value = -100 : i64}]} {
   // CHECK-LABEL: @accumulate

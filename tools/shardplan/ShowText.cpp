@@ -74,8 +74,9 @@ private:
       axes.push_back(fmt::format("{} {}", axis.name(), axis.size()));
     line("model      {}", plan.model());
     line("mesh       {} ({} ranks, outermost axis first)", fmt::join(axes, ", "), mesh.ranks());
-    line("batch      {} samples a step: {} micro-batches of {} on each of {} replicas", training.global_batch(),
-         training.micro_batches(), training.micro_batch(), mesh.axisSize("dp"));
+    line("batch      {} samples a step: {} micro-batch{} of {} on {}", training.global_batch(),
+         training.micro_batches(), training.micro_batches() == 1 ? "" : "es", training.micro_batch(),
+         mesh.axisSize("dp") == 1 ? "one replica" : fmt::format("each of {} replicas", mesh.axisSize("dp")));
     line("schedule   {}, recompute {}", training.schedule(), training.recompute());
     if (!training.precision().empty())
       line("precision  {}", training.precision());
@@ -130,13 +131,13 @@ private:
     line("  memory   arena {} bytes ({}) a rank", grouped(memory.arenaBytes), rounded(memory.arenaBytes));
     for (const MemoryPart &part : memory.parts)
       line("    {:<10} {:>16} bytes{}", part.name, grouped(part.bytes),
-           part.buffers ? fmt::format(", {} buffers", part.buffers) : "");
+           part.buffers ? fmt::format(", {} buffer{}", part.buffers, part.buffers == 1 ? "" : "s") : "");
     line("    largest:");
     for (const MemoryHolder &holder : memory.largest)
       line("    {:>16} {} '{}'{}", grouped(holder.bytes), holder.region, holder.name,
            holder.slots > 1 ? fmt::format(" in {} slots", holder.slots) : "");
-    line("  stash    {} slots of {} elements ({} bytes)", memory.stashSlots, grouped(memory.stashElements),
-         grouped(memory.stashBytes));
+    line("  stash    {} slot{} of {} elements ({} bytes)", memory.stashSlots, memory.stashSlots == 1 ? "" : "s",
+         grouped(memory.stashElements), grouped(memory.stashBytes));
   }
 
   void showCommunication(const std::vector<CommunicationUse> &uses) {

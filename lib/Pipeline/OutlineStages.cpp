@@ -141,7 +141,8 @@ private:
       NamedAttrList attributes =
           bindTo(context, exec::Region::Gradient, getGradientName(gradient.parameter), gradient.sharding);
       attributes.set(nn::kGradientAttr, gradient.parameter);
-      addSum(function, part->second, attributes, first);
+      Operation *model = part->second.getDefiningOp();
+      addSum(function, part->second, attributes, first, model ? getOrigin(model) : -1);
     }
     if (stage == stages - 1)
       addLosses(function, first);
@@ -155,17 +156,17 @@ private:
   void addLoss(StageFunction &function, Value loss, dist::ShardingAttr sharding, StringRef kind, bool first) {
     NamedAttrList attributes = bindTo(context, exec::Region::Gradient, ("loss." + kind).str(), sharding);
     attributes.set(nn::kLossAttr, StringAttr::get(context, kind));
-    addSum(function, loss, attributes, first);
+    // No op of the model: S may be another stage's, which it was handed on from.
+    addSum(function, loss, attributes, first, /*origin=*/-1);
   }
 
-  void addSum(StageFunction &function, Value value, const NamedAttrList &attributes, bool first) {
+  void addSum(StageFunction &function, Value value, const NamedAttrList &attributes, bool first, int64_t origin) {
     Value sum = function.get(value);
     if (!first) {
       Value old = function.addArgument(value.getType(), value.getLoc(), attributes);
       sum = nn::AddOp::create(function.getBuilder(), value.getLoc(), old, sum);
       Operation *op = sum.getDefiningOp();
-      if (Operation *model = value.getDefiningOp())
-        nn::copyOrigin(model, op);
+      op->setAttr(nn::kOriginAttr, IntegerAttr::get(IntegerType::get(context, 64), origin));
       op->setAttr(nn::kBackwardAttr, UnitAttr::get(context));
       if (Attribute sharding = attributes.get(dist::kShardingAttr))
         dist::setSharding(sum, cast<dist::ShardingAttr>(sharding));

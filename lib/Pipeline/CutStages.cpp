@@ -6,6 +6,8 @@
 #include "shardc/Pipeline/BalanceStages.h"
 #include "shardc/Pipeline/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -51,6 +53,7 @@ public:
       return error;
     }
     assign(*firsts);
+    repeatLaterValues();
     if (stages > 1)
       addNotes(problem, *firsts);
     return success();
@@ -181,6 +184,41 @@ private:
           stage = std::min(stage, getStage(source));
       setStage(&op, stage);
     }
+  }
+
+  /// A backward op may read a forward value of a later stage: what that stage's op takes from an earlier value, such as
+  /// a slice of it, where both take the same. The backward's stage makes it itself.
+  void repeatLaterValues() {
+    llvm::DenseMap<std::pair<Value, int64_t>, Value> repeated;
+    for (Operation &op : llvm::make_early_inc_range(ops()))
+      if (!free.contains(&op) && isBackward(&op))
+        for (OpOperand &operand : op.getOpOperands())
+          if (isLater(operand.get(), getStage(&op)))
+            operand.set(repeat(operand.get(), &op, repeated));
+  }
+
+  bool isLater(Value value, int64_t stage) const {
+    Operation *source = value.getDefiningOp();
+    return source && !free.contains(source) && !isBackward(source) && getStage(source) > stage;
+  }
+
+  /// Clones what makes `value` and is of a later stage than `user`, in front of it; once for each stage.
+  Value repeat(Value value, Operation *user, llvm::DenseMap<std::pair<Value, int64_t>, Value> &repeated) const {
+    int64_t stage = getStage(user);
+    if (Value found = repeated.lookup({value, stage}))
+      return found;
+    Operation *source = value.getDefiningOp();
+    IRMapping mapping;
+    for (Value operand : source->getOperands())
+      if (isLater(operand, stage))
+        mapping.map(operand, repeat(operand, user, repeated));
+    OpBuilder builder(user);
+    Operation *clone = builder.clone(*source, mapping);
+    clone->setAttr(nn::kBackwardAttr, builder.getUnitAttr());
+    setStage(clone, stage);
+    for (auto [old, fresh] : llvm::zip_equal(source->getResults(), clone->getResults()))
+      repeated[{old, stage}] = fresh;
+    return repeated.lookup({value, stage});
   }
 
   /// Says what each stage got: its first and last op and its share of the time, and what goes on to the next one.

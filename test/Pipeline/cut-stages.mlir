@@ -110,3 +110,25 @@ module @together attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"t
     return %3 : tensor<4x64xf32>
   }
 }
+
+// -----
+
+// What the second stage takes from a value of the first, its gradient there takes too, and makes it itself.
+// CHECK-LABEL: @later
+// CHECK: %[[A:.*]] = nn.dot_general {{.*}}nn.origin = 0 {{.*}}pipe.stage = 0
+// CHECK: nn.neg {{.*}}nn.origin = 1 {{.*}}pipe.stage = 1
+// CHECK: nn.dot_general {{.*}}nn.origin = 1 {{.*}}pipe.stage = 1
+// CHECK: %[[B:.*]] = nn.neg %[[A]] {nn.backward, nn.origin = 1 : i64, pipe.stage = 0
+// CHECK-NEXT: nn.dot_general %[[B]], %[[B]] {{.*}}nn.origin = 0 : i64, pipe.stage = 0
+// CHECK-NEXT: nn.exp %[[B]] {nn.backward, nn.origin = 0 : i64, pipe.stage = 0
+module @later attributes {dist.mesh = #dist.mesh<[<"dp" = 1>, <"pp" = 2>, <"tp" = 1>]>} {
+  func.func @accumulate(%x: tensor<64x64xf32> {nn.input = "x"}, %w: tensor<64x64xf32> {nn.parameter = {name = "w", trainable = true}})
+      -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+    %0 = nn.dot_general %x, %w batch [] x [] contract [1] x [0] {nn.origin = 0 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %1 = nn.neg %0 {nn.origin = 1 : i64} : tensor<64x64xf32>
+    %2 = nn.dot_general %1, %w batch [] x [] contract [1] x [0] {nn.origin = 1 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %3 = nn.dot_general %1, %1 batch [] x [] contract [1] x [0] {nn.origin = 0 : i64, nn.backward} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %4 = nn.exp %1 {nn.origin = 0 : i64, nn.backward} : tensor<64x64xf32>
+    return %2, %3, %4 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  }
+}

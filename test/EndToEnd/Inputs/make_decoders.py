@@ -145,6 +145,25 @@ MODELS = {
     "unused_parameter": Decoder(layers=2, tied=False, unused=True, activation="Relu"),
 }
 
+def threshold():
+    """A classifier with a parameter that is only compared: it is trainable, and its gradient is zero."""
+    make = Decoder()
+    hidden = make.node("MatMul", ["x", make.parameter("first.weight", 15, 30)], "/first/MatMul")
+    above = make.node("Greater", [hidden, make.parameter("threshold", 30)], "/Greater")
+    kept = make.node("Where", [above, hidden, make.constant("zero", np.float32(0))], "/Where")
+    turned = make.node("Tanh", [make.node("MatMul", [kept, make.parameter("second.weight", 30, 21)], "/second/MatMul")],
+                       "/Tanh")
+    logits = make.node("MatMul", [turned, make.parameter("third.weight", 21, 14)], "/third/MatMul")
+    make.nodes.append(helper.make_node("SoftmaxCrossEntropyLoss", [logits, "labels"], ["loss"], name="/loss"))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(make.nodes, "classifier", [info("x", TensorProto.FLOAT, ["batch", 15]),
+                                                         info("labels", TensorProto.INT64, ["batch"])],
+                              [info("loss", TensorProto.FLOAT, [])], list(make.initializers.values()))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8,
+                             producer_name="shardc-test")
+
+
 if __name__ == "__main__":
+    save(threshold(), HERE / "threshold.onnx")
     for name, decoder in MODELS.items():
         save(decoder.build(), HERE / f"{name}.onnx")

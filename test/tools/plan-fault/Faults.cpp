@@ -564,6 +564,14 @@ const std::vector<Fault> &faults() {
          plan.mutable_programs(0)->add_ops(*plan.programs(1).ops().rbegin());
          return true;
        }},
+      {"repeated-op", "an op stands in the list of its stage twice", "plan-stage",
+       [](plan::Plan &plan) {
+         plan::Program &program = *plan.mutable_programs(plan.programs_size() - 1);
+         if (program.ops_size() == 0)
+           return false;
+         program.add_ops(*program.ops().rbegin());
+         return true;
+       }},
       {"foreign-op", "a forward computes an op of another stage", "plan-stage",
        [](plan::Plan &plan) {
          if (plan.programs_size() < 2 || plan.programs(1).ops_size() == 0)

@@ -1,6 +1,7 @@
 """How the tests run: every RUN line in a shell, with our tools first on the path."""
 
 import os
+import shutil
 
 import lit.formats
 
@@ -22,6 +23,8 @@ config.substitutions.append(("%examples", os.path.join(config.source_dir, "examp
 config.substitutions.append(("%source_dir", config.source_dir))
 config.substitutions.append(("%build_dir", config.build_dir))
 
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
 if config.compiler:
     config.available_features.add("compiler")
 for sanitizer in filter(None, config.sanitizer.split(",")):

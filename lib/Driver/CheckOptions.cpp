@@ -72,7 +72,9 @@ Check checkUnused(const Options &options) {
       return fail("--" + name.str(), "--optimizer " + options.optimizer, "give --optimizer adamw, or leave it out");
   if (options.lrSchedule == "constant" && options.totalSteps)
     return fail("--total-steps", "--lr-schedule constant", "give --lr-schedule cosine, or leave it out");
-  for (llvm::StringRef name : {"o", "target-cpu"})
+  if (options.target != "cuda" && options.isGiven("gpu-arch"))
+    return fail("--gpu-arch", "--target " + options.target, "give --target cuda, or leave it out");
+  for (llvm::StringRef name : {"o", "target", "target-cpu", "gpu-arch"})
     if (options.emit != Emit::Plan && options.isGiven(name))
       return fail((name.size() == 1 ? "-" : "--") + name.str(), "--emit",
                   "--emit prints the module and writes no plan: leave one of them out");
@@ -209,6 +211,7 @@ std::optional<OptionError> shardc::driver::checkOptions(const Options &options) 
       checkChoice("schedule", options.schedule, {"gpipe", "1f1b"}),
       checkChoice("recompute", options.recompute, {"none", "selective", "full"}),
       checkChoice("optimizer", options.optimizer, {"sgd", "adamw"}),
+      checkChoice("target", options.target, {"cpu", "cuda"}),
       checkChoice("lr-schedule", options.lrSchedule, {"constant", "cosine"}),
       checkReal("lr", options.learningRate),
       checkReal("clip-norm", options.clipNorm),

@@ -94,6 +94,9 @@ LogicalResult shardc::driver::compile(MLIRContext &context, const Options &optio
   }
   if (options.emit == Emit::Plan && failed(checkPlanFolder(&context, options.output)))
     return failure();
+  FailureOr<KernelTarget> target = getKernelTarget(&context, options);
+  if (failed(target))
+    return failure();
 
   FailureOr<OwningOpRef<ModuleOp>> imported = importer::importOnnx(&context, options.model, getImportOptions(options));
   if (failed(imported))
@@ -114,5 +117,5 @@ LogicalResult shardc::driver::compile(MLIRContext &context, const Options &optio
     out << "\n";
     return success();
   }
-  return writePlanFolder(module, options.output, options.targetCpu);
+  return writePlanFolder(module, options.output, *target);
 }

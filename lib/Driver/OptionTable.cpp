@@ -181,6 +181,8 @@ private:
   void addOutput() {
     group = "Output";
     addWord("o", "DIR", "Folder of the plan", o.output);
+    addWord("target", "cpu|cuda", "What kernels are compiled for (cpu)", o.target);
+    addWord("gpu-arch", "sm_80,…", "cuda: GPU architectures; kernels.ptx is for the lowest one (sm_80)", o.gpuArchs);
     addWord("target-cpu", "NAME", "LLVM's name of the CPU to compile kernels for (this machine's)", o.targetCpu);
     auto setEmit = [&o = o](StringRef text) -> Fault {
       constexpr std::pair<const char *, Emit> kPhases[] = {{"import", Emit::Import},

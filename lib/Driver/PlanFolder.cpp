@@ -3,16 +3,13 @@
 #include "PlanFolder.h"
 
 #include "runtime/base/FileDigest.h"
-#include "runtime/base/XxHash.h"
 #include "runtime/format/LoadPlan.h"
 #include "runtime/verify/Verify.h"
-#include "shardc/Codegen/EmitCpu.h"
 #include "shardc/Plan/BuildPlan.h"
 
 #include "mlir/IR/Diagnostics.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -94,20 +91,6 @@ void describeWeightFiles(plan::Plan &plan) {
   }
 }
 
-LogicalResult writeFile(Location loc, const std::string &path, StringRef bytes) {
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (!error) {
-    file << bytes;
-    file.close();
-    error = file.error();
-    file.clear_error();
-  }
-  if (error)
-    return emitError(loc) << "file '" << path << "': cannot be written: " << error.message() << " [output-file]";
-  return success();
-}
-
 } // namespace
 
 LogicalResult shardc::driver::checkPlanFolder(MLIRContext *context, const std::string &given) {
@@ -129,31 +112,18 @@ LogicalResult shardc::driver::checkPlanFolder(MLIRContext *context, const std::s
   return diagnostic;
 }
 
-LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string &folder,
-                                              const std::string &targetCpu) {
+LogicalResult shardc::driver::writePlanFolder(ModuleOp module, const std::string &folder, const KernelTarget &target) {
   Location loc = module.getLoc();
   PartialFolder partial(folder);
   if (!partial)
     return emitError(loc) << "output '" << folder << "': cannot be made [output-folder]";
 
-  codegen::CpuTarget target = targetCpu.empty() ? codegen::getHostTarget() : codegen::CpuTarget{targetCpu, {}};
-  std::string kernels = partial.getFile(rt::kKernelsFile);
-  if (failed(codegen::emitCpuKernels(module, target, kernels)))
-    return failure();
-  auto object = llvm::MemoryBuffer::getFile(kernels, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!object)
-    return emitError(loc) << "file '" << kernels << "': cannot be read: " << object.getError().message()
-                          << " [output-file]";
-
   plan::Plan plan;
   if (failed(plan::buildPlan(module, plan)))
     return failure();
   describeWeightFiles(plan);
-  plan.mutable_target()->set_kind("cpu");
-  plan.mutable_target()->set_cpu(target.cpu);
-  for (const std::string &feature : codegen::getRequiredFeatures(target))
-    plan.mutable_target()->add_features(feature);
-  plan.set_kernels_checksum(rt::xxHash64((*object)->getBuffer()));
+  if (failed(emitKernelFiles(module, target, [&](StringRef name) { return partial.getFile(name); }, plan)))
+    return failure();
   if (rt::Status status = rt::verifyPlan(plan); !status.isOk())
     return report(module.getContext(), status);
 

@@ -2,6 +2,8 @@
 #ifndef SHARDC_LIB_DRIVER_PLANFOLDER_H
 #define SHARDC_LIB_DRIVER_PLANFOLDER_H
 
+#include "KernelFiles.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
@@ -14,7 +16,7 @@ llvm::LogicalResult checkPlanFolder(mlir::MLIRContext *context, const std::strin
 
 /// Emits the kernels and the plan of a module that all passes have been through, verifies the plan, and puts the folder
 /// in place as the last step: after an error there is no folder, or the old one.
-llvm::LogicalResult writePlanFolder(mlir::ModuleOp module, const std::string &folder, const std::string &targetCpu);
+llvm::LogicalResult writePlanFolder(mlir::ModuleOp module, const std::string &folder, const KernelTarget &target);
 
 } // namespace shardc::driver
 

@@ -113,6 +113,8 @@ constexpr Remedy kRemedies[] = {
     {"shard-6", "choose --tp 1"},
     {"stage-count", "choose a smaller --pp"},
     {"kernel-type", "export the model in float32"},
+    {"target-gpu", "name sm_80 or newer ones, for example --gpu-arch sm_80,sm_90"},
+    {"target-ptxas", "install a ptxas that knows the architecture, or take ptxas off the path: PTX needs none"},
     {"target-cpu", "leave --target-cpu out for this machine's, or name x86-64-v3 or newer"},
     {"target-linker", "install binutils, and set TMPDIR to a folder that may be written"},
 };

@@ -42,6 +42,10 @@ bool hasChecksum(std::string_view bytes) {
 
 Status checkTarget(const plan::Plan &plan) {
   const plan::Target &target = plan.target();
+  if (target.kind() == "cuda")
+    return Status(StatusKind::Unsupported,
+                  "plan: made for target 'cuda', and this runtime has no CUDA device [plan-target]",
+                  "compile the model without --target cuda to run it here");
   if (!target.kind().empty() && target.kind() != "cpu")
     return Status(StatusKind::Unsupported,
                   fmt::format("plan: made for target '{}', expected 'cpu' [plan-target]", target.kind()),
@@ -112,10 +116,11 @@ Result<LoadedPlan> openPlanFolder(const std::string &folder) {
 Status checkKernelsFile(const LoadedPlan &loaded) {
   if (loaded.plan.kernels().empty())
     return {};
-  std::string path = loaded.folder + "/" + kKernelsFile;
+  const char *name = loaded.plan.target().kind() == "cuda" ? kPtxFile : kKernelsFile;
+  std::string path = loaded.folder + "/" + name;
   Result<std::string> kernels = readFile(path);
   if (!kernels.isOk())
-    return unreadable(loaded.folder, kKernelsFile, kernels.takeStatus());
+    return unreadable(loaded.folder, name, kernels.takeStatus());
   if (xxHash64(*kernels) != loaded.plan.kernels_checksum())
     return corrupt(path, "is not the file that the plan was made with (its checksum differs)");
   return {};

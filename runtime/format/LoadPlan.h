@@ -20,6 +20,9 @@ inline constexpr uint32_t kPlanFormatVersion = 1;
 
 inline constexpr const char *kPlanFile = "plan.pb";
 inline constexpr const char *kKernelsFile = "kernels.so";
+// Of a plan for target "cuda", in place of kernels.so.
+inline constexpr const char *kPtxFile = "kernels.ptx";
+inline constexpr const char *kEmulatorFile = "kernels.emulator.so";
 
 /// The bytes of plan.pb: deterministic, with format_version and checksum set.
 std::string serializePlan(plan::Plan plan);
@@ -40,7 +43,7 @@ Result<LoadedPlan> openPlanFolder(const std::string &folder);
 /// openPlanFolder, and checks that every index in the plan is in range (CheckPlan.h).
 Result<LoadedPlan> readPlanFolder(const std::string &folder);
 
-/// Checks that kernels.so is there and the one that plan.pb was made with.
+/// Checks that kernels.so (of a CUDA plan: kernels.ptx) is there and the one that plan.pb was made with.
 Status checkKernelsFile(const LoadedPlan &loaded);
 
 /// readPlanFolder, and checks that kernels.so is the plan's and that this CPU has the features it uses.

@@ -154,6 +154,16 @@ Json parametersJson(const plan::Plan &plan) {
   return result;
 }
 
+Json kernelJson(const plan::Kernel &kernel, int64_t calls) {
+  Json result{{"symbol", kernel.symbol()}, {"description", kernel.description()}, {"calls", calls}};
+  if (kernel.has_launch())
+    result["launch"] = {{"grid", kernel.launch().grid()},
+                        {"block", kernel.launch().block()},
+                        {"shared_bytes", kernel.launch().shared_bytes()},
+                        {"cooperative", kernel.launch().cooperative()}};
+  return result;
+}
+
 } // namespace
 
 std::string showJson(const plan::Plan &plan, const PlanSummary &summary, const ShowOptions &options) {
@@ -177,8 +187,7 @@ std::string showJson(const plan::Plan &plan, const PlanSummary &summary, const S
     std::vector<int64_t> calls = countKernelCalls(plan);
     result["kernels"] = Json::array();
     for (int k = 0; k < plan.kernels_size(); ++k)
-      result["kernels"].push_back(
-          {{"symbol", plan.kernels(k).symbol()}, {"description", plan.kernels(k).description()}, {"calls", calls[k]}});
+      result["kernels"].push_back(kernelJson(plan.kernels(k), calls[k]));
   }
   // Names in a plan are any bytes; JSON is UTF-8.
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -194,11 +194,20 @@ private:
     }
   }
 
+  /// "grid 96 block 128 shared 32  "; nothing on a CPU.
+  static std::string describeLaunch(const plan::Kernel &kernel) {
+    if (!kernel.has_launch())
+      return "";
+    const plan::Launch &launch = kernel.launch();
+    return fmt::format("grid {:>6} block {:>3} shared {:>5}  ", launch.grid(), launch.block(), launch.shared_bytes());
+  }
+
   void showKernels() {
     std::vector<int64_t> calls = countKernelCalls(plan);
     line("\nkernels");
     for (int k = 0; k < plan.kernels_size(); ++k)
-      line("  {:<12} {:>4} calls  {}", plan.kernels(k).symbol(), calls[k], plan.kernels(k).description());
+      line("  {:<12} {:>4} calls  {}{}", plan.kernels(k).symbol(), calls[k], describeLaunch(plan.kernels(k)),
+           plan.kernels(k).description());
   }
 };
 

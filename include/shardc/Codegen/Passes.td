@@ -100,4 +100,39 @@ def LowerCpuKernelsPass : Pass<"codegen-lower-cpu-kernels", "::mlir::ModuleOp"> 
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
+def BuildGpuKernelsPass : Pass<"codegen-build-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns kernel definitions into gpu.funcs, each for one launch shape";
+  let description = [{
+    Each exec.kernel_def becomes a gpu.func in one gpu.module, with its block and grid size, bytes of shared memory
+    (`exec.shared_bytes`) and, where threads meet, `exec.cooperative`. docs/gpu-kernels.md describes the code. A
+    definition's `exec.alignments` says what its pointers are multiples of. Not done, with an error, where a kernel
+    breaks the kernel model of docs/phases.md.
+
+        exec.kernel_def @k0 row …  ⇒  gpu.module @kernels { gpu.func @k0(%read, …, %write, …, %control) kernel … }
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerGpuKernelsPass : Pass<"codegen-lower-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Lowers gpu.funcs to the LLVM and NVVM dialects";
+  let description = [{
+    exp, tanh, erf, log, sin and cos become polynomials, as on the CPU; nothing calls CUDA's library.
+
+        gpu.func @k0 …  ⇒  llvm.func @k0 … {nvvm.kernel}
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def BuildEmulatorKernelsPass : Pass<"codegen-build-emulator-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns gpu.funcs into functions that run one GPU thread on a CPU";
+  let description = [{
+    The functions have the ABI of shardrt/emulator.h: ids are fields of the thread, barriers and shuffles are hooks, and
+    a hook is called before each access to an operand or to shared memory.
+
+        gpu.func @k0 …  ⇒  func.func @k0(%buffers, %control, %self)
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 #endif

@@ -60,7 +60,9 @@ struct Options {
   bool isGiven(std::string_view name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
 
   // Target.
-  std::string targetCpu; // empty: this machine's
+  std::string target = "cpu";     // or "cuda"
+  std::string targetCpu;          // empty: this machine's
+  std::string gpuArchs = "sm_80"; // separated by commas
 
   int64_t getGlobalBatch() const { return globalBatch.value_or(microBatch * dp * pp); }
   int64_t getMicroBatches() const { return getGlobalBatch() / (microBatch * dp); }

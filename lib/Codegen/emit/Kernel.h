@@ -19,7 +19,10 @@ struct Kernel {
   exec::KernelDefOp def;
   llvm::SmallVector<mlir::Value> pointers; // reads, then writes
   mlir::Value control;
-  mlir::Value begin, end; // work items, i64
+  mlir::Value begin, end; // work items, i64; null on a GPU
+  /// Globals that hold constants, by op of the body.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> constants =
+      llvm::DenseMap<mlir::Operation *, mlir::Operation *>();
 };
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all

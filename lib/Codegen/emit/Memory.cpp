@@ -69,6 +69,14 @@ Value buildMask(OpBuilder &builder, Location loc, Value mask) {
 
 } // namespace
 
+Value shardc::codegen::decodeElement(OpBuilder &builder, Location loc, Type elementType, Value loaded) {
+  return decode(builder, loc, elementType, loaded);
+}
+
+Value shardc::codegen::encodeElement(OpBuilder &builder, Location loc, Type elementType, Value value) {
+  return encode(builder, loc, elementType, value);
+}
+
 Value shardc::codegen::buildI64(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
 }

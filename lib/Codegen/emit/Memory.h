@@ -39,6 +39,10 @@ mlir::Value buildPosition(mlir::OpBuilder &builder, mlir::Location loc, const Ad
 /// The type of an element in a register: f32 for 16-bit floats, others as they are.
 mlir::Type getRegisterType(mlir::Type elementType);
 
+/// From memory's form of an element to a register's, and back.
+mlir::Value decodeElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value loaded);
+mlir::Value encodeElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
+
 mlir::Value loadScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,
                        mlir::Value offset);
 mlir::Value loadVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value pointer,

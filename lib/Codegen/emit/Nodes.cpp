@@ -41,6 +41,8 @@ Value buildConstantPointer(Kernel &kernel, nn::ConstantOp constant) {
     return {};
   }
   OpBuilder &builder = kernel.builder;
+  if (Operation *known = kernel.constants.lookup(constant))
+    return LLVM::AddressOfOp::create(builder, kernel.loc, cast<LLVM::GlobalOp>(known));
   int64_t count = elements.getNumElements();
   Type element = elements.getElementType();
   DenseElementsAttr data = elements.reshape(RankedTensorType::get({count}, element));
@@ -51,7 +53,7 @@ Value buildConstantPointer(Kernel &kernel, nn::ConstantOp constant) {
     data = DenseElementsAttr::get(RankedTensorType::get({count}, builder.getI8Type()), ArrayRef<int8_t>(bytes));
     element = builder.getI8Type();
   }
-  auto function = kernel.begin.getParentRegion()->getParentOp();
+  auto function = kernel.control.getParentRegion()->getParentOp();
   std::string name;
   unsigned number = 0;
   do
@@ -60,6 +62,7 @@ Value buildConstantPointer(Kernel &kernel, nn::ConstantOp constant) {
   OpBuilder moduleBuilder(function);
   auto global = LLVM::GlobalOp::create(moduleBuilder, kernel.loc, LLVM::LLVMArrayType::get(element, count),
                                        /*isConstant=*/true, LLVM::Linkage::Internal, name, data, /*alignment=*/64);
+  kernel.constants[constant] = global;
   return LLVM::AddressOfOp::create(builder, kernel.loc, global);
 }
 

@@ -62,9 +62,16 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, Modu
                                       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Kernels are vectorised already, with lanes that are part of their meaning; so no vectorisers, and no loops replaced
-/// by memset or memcpy, which would need a library.
-void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+/// The features that code for a machine may come to use, as machines name them.
+constexpr StringRef kFeatures[] = {
+    "sse4.2",     "avx",        "avx2",       "fma",         "bmi",          "bmi2",
+    "f16c",       "avx512f",    "avx512cd",   "avx512bw",    "avx512dq",     "avx512vl",
+    "avx512ifma", "avx512vbmi", "avx512vnni", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq",
+    "avx512bf16", "avx512fp16"};
+
+} // namespace
+
+void shardc::codegen::optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -83,15 +90,6 @@ void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
-
-/// The features that code for a machine may come to use, as machines name them.
-constexpr StringRef kFeatures[] = {
-    "sse4.2",     "avx",        "avx2",       "fma",         "bmi",          "bmi2",
-    "f16c",       "avx512f",    "avx512cd",   "avx512bw",    "avx512dq",     "avx512vl",
-    "avx512ifma", "avx512vbmi", "avx512vnni", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq",
-    "avx512bf16", "avx512fp16"};
-
-} // namespace
 
 CpuTarget shardc::codegen::getHostTarget() {
   CpuTarget target{llvm::sys::getHostCPUName().str(), {}};

@@ -8,9 +8,14 @@
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+} // namespace llvm
 
 namespace shardc::codegen {
+
+/// LLVM's O3 for what kernels are. They are vectorised already, with lanes that are part of their meaning; so no
+/// vectorisers, and no loops replaced by memset or memcpy, which would need a library.
+void optimise(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Optimises `module` for `target` and appends its object code to `object`. Errors are reported at `at`.
 mlir::LogicalResult compileObject(llvm::Module &module, const CpuTarget &target, mlir::ModuleOp at,

@@ -1,6 +1,7 @@
 //===-- BuildCpuKernels.cpp - from kernel definitions to functions on pointers ------------------------------------===//
 
-#include "Kernel.h"
+#include "../Kernel.h"
+#include "../KernelContract.h"
 
 #include "shardc/Codegen/Passes.h"
 
@@ -38,74 +39,6 @@ LogicalResult buildKernelBody(Kernel &kernel) {
     return buildLocalSliceKernel(kernel);
   }
   llvm_unreachable("all kinds are handled");
-}
-
-/// The operands that may share memory with another one; the others are noalias.
-SmallVector<bool> getSharing(exec::KernelDefOp def) {
-  SmallVector<bool> shares(def.getOperandTypes().size(), false);
-  int64_t numReads = def.getBody().front().getNumArguments();
-  if (auto pairs = def.getInPlace())
-    for (size_t pair = 0; pair + 1 < pairs->size(); pair += 2)
-      shares[(*pairs)[pair]] = shares[numReads + (*pairs)[pair + 1]] = true;
-  return shares;
-}
-
-bool isElementType(Type type) {
-  return type.isF32() || type.isF64() || nn::isLowPrecision(type) || type.isInteger(64) || type.isInteger(32) ||
-         type.isInteger(1);
-}
-
-/// Each operand type is a strided memref of the body's shape and element type.
-LogicalResult verifyOperands(exec::KernelDefOp def) {
-  Block &block = def.getBody().front();
-  auto yield = block.empty() ? exec::YieldOp() : dyn_cast<exec::YieldOp>(block.back());
-  if (!yield)
-    return def.emitOpError("body must end with exec.yield");
-  SmallVector<Value> operands(block.getArguments());
-  llvm::append_range(operands, yield.getValues());
-  if (def.getOperandTypes().size() != operands.size())
-    return def.emitOpError("operand_types has ")
-           << def.getOperandTypes().size() << " entries, expected " << operands.size() << ": reads, then writes";
-  for (auto [attribute, value] : llvm::zip(def.getOperandTypes(), operands)) {
-    auto memref = dyn_cast<MemRefType>(cast<TypeAttr>(attribute).getValue());
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (!memref || failed(memref.getStridesAndOffset(strides, offset)) || ShapedType::isDynamicShape(strides))
-      return def.emitOpError("operand type ") << attribute << " is no strided memref";
-    auto tensor = cast<RankedTensorType>(value.getType());
-    if (memref.getShape() != tensor.getShape() || memref.getElementType() != tensor.getElementType())
-      return def.emitOpError("operand type ") << memref << " does not match " << tensor;
-    if (!isElementType(tensor.getElementType()))
-      return def.emitOpError("has an operand of element type ")
-             << tensor.getElementType() << ", expected f32, f64, bf16, f16, i64, i32 or i1";
-  }
-  return success();
-}
-
-LogicalResult verifyInPlace(exec::KernelDefOp def) {
-  auto pairs = def.getInPlace();
-  if (!pairs)
-    return success();
-  int64_t numReads = def.getBody().front().getNumArguments(), numWrites = def.getOperandTypes().size() - numReads;
-  if (pairs->size() % 2 != 0)
-    return def.emitOpError("in_place has ") << pairs->size() << " entries, expected pairs";
-  for (size_t pair = 0; pair < pairs->size(); pair += 2) {
-    int64_t read = (*pairs)[pair], write = (*pairs)[pair + 1];
-    if (read < 0 || read >= numReads || write < 0 || write >= numWrites)
-      return def.emitOpError("in_place pair (") << read << ", " << write << ") names no read and write";
-    auto getLayout = [&](int64_t operand) {
-      auto type = cast<MemRefType>(cast<TypeAttr>(def.getOperandTypes()[operand]).getValue());
-      SmallVector<int64_t> layout(type.getShape());
-      int64_t offset;
-      SmallVector<int64_t> strides;
-      if (succeeded(type.getStridesAndOffset(strides, offset)))
-        llvm::append_range(layout, strides);
-      return std::make_pair(type.getElementType(), layout);
-    };
-    if (getLayout(read) != getLayout(numReads + write))
-      return def.emitOpError("in_place pair (") << read << ", " << write << ") differs in type or strides";
-  }
-  return success();
 }
 
 func::FuncOp createBody(OpBuilder &builder, exec::KernelDefOp def, ArrayRef<Type> argumentTypes) {
@@ -147,9 +80,7 @@ void createEntry(OpBuilder &builder, exec::KernelDefOp def, func::FuncOp body) {
 }
 
 LogicalResult buildKernel(exec::KernelDefOp def) {
-  if (failed(verifyOperands(def)))
-    return failure();
-  if (failed(verifyInPlace(def)))
+  if (failed(verifyKernel(def)))
     return failure();
   OpBuilder builder(def);
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext()), i64 = builder.getI64Type();

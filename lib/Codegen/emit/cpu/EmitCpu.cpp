@@ -2,7 +2,8 @@
 
 #include "shardc/Codegen/EmitCpu.h"
 
-#include "ObjectFile.h"
+#include "../KernelContract.h"
+#include "../ObjectFile.h"
 
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
@@ -19,21 +20,6 @@
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::codegen;
-
-namespace {
-
-/// A module of its own with the kernels of `module`, and what they refer to.
-OwningOpRef<ModuleOp> copyKernels(ModuleOp module) {
-  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc());
-  if (Attribute mesh = module->getAttr(dist::kMeshAttr))
-    (*copy)->setAttr(dist::kMeshAttr, mesh);
-  OpBuilder builder = OpBuilder::atBlockBegin(copy->getBody());
-  for (auto def : module.getOps<exec::KernelDefOp>())
-    builder.clone(*def);
-  return copy;
-}
-
-} // namespace
 
 LogicalResult shardc::codegen::emitCpuKernels(ModuleOp module, const CpuTarget &target, StringRef outputPath) {
   OwningOpRef<ModuleOp> kernels = copyKernels(module);

@@ -5,7 +5,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 
-#include "Strided.h"
+#include "../Strided.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,6 +1,6 @@
 //===-- IndexKernels.cpp - gather, scatter_add, local_slice -------------------------------------------------------===//
 
-#include "Strided.h"
+#include "../Strided.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

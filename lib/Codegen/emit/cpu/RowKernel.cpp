@@ -16,7 +16,7 @@
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 
-#include "Kernel.h"
+#include "../Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

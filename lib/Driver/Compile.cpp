@@ -4,6 +4,7 @@
 #include "PlanFolder.h"
 #include "shardc/Driver/Pipelines.h"
 #include "shardc/Import/Import.h"
+#include "shardc/Memory/PlaceBuffers.h"
 
 #include "dialects/dist/Dist.h"
 
@@ -109,7 +110,7 @@ LogicalResult shardc::driver::compile(MLIRContext &context, const Options &optio
 
   PassManager passes(&context);
   passes.enableVerifier(true);
-  addPasses(passes, options.emit, hook);
+  addPasses(passes, options.emit, hook, options.target == "cuda" ? memory::kGpuAlignment : memory::kAlignment);
   if (failed(passes.run(module)))
     return failure();
   if (options.emit != Emit::Plan) {

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace shardc;
 
-void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook &hook) {
+void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook &hook, int64_t alignment) {
   // Closes a phase; says whether it was the last one asked for.
   auto isDone = [&](Emit phase) {
     if (hook)
@@ -70,6 +70,8 @@ void shardc::driver::addPasses(OpPassManager &passes, Emit last, const PhaseHook
 
   // Placement needs streams and events: lifetimes follow happens-before.
   passes.addPass(memory::createReuseInPlacePass());
-  passes.addPass(memory::createPlaceBuffersPass());
+  memory::PlaceBuffersPassOptions placing;
+  placing.alignment = alignment;
+  passes.addPass(memory::createPlaceBuffersPass(placing));
   isDone(Emit::Exec);
 }

@@ -1,4 +1,5 @@
 // RUN: shardc-opt %s --memory-place-buffers | FileCheck %s
+// RUN: shardc-opt %s --memory-place-buffers=alignment=256 | FileCheck %s --check-prefix=WIDE
 
 exec.kernel_def @k row domain [16] rows 0 items 1 attributes {operand_types = []} {
 ^bb0(%a: tensor<16xf32>):
@@ -9,10 +10,12 @@ exec.kernel_def @k row domain [16] rows 0 items 1 attributes {operand_types = []
 // CHECK-LABEL: exec.program @pp0
 // CHECK-SAME: arena_bytes = 640 : i64
 exec.program @pp0 pp 0 {
+  // WIDE: exec.buffer "stash" stash slots 2 at 768 {slot_stride = 256 : i64}
   // CHECK: exec.buffer "stash" stash slots 2 at 256 {slot_stride = 64 : i64}
   %stash = exec.buffer "stash" stash slots 2 : memref<16xf32>
   // CHECK: exec.buffer "w" parameter at 0
   %w = exec.buffer "w" parameter {parameter = "w"} : memref<16xf32>
+  // WIDE: exec.buffer "gw" gradient at 256
   // CHECK: exec.buffer "gw" gradient at 64
   %gw = exec.buffer "gw" gradient {parameter = "w"} : memref<17xf32>
   // CHECK: exec.buffer "gb" gradient at 192

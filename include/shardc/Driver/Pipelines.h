@@ -14,8 +14,9 @@ namespace shardc::driver {
 /// it.
 using PhaseHook = std::function<void(Emit phase, mlir::OpPassManager &passes)>;
 
-/// Adds the passes between import and emission, up to what `last` prints (everything for Emit::Plan).
-void addPasses(mlir::OpPassManager &passes, Emit last, const PhaseHook &hook = {});
+/// Adds the passes between import and emission, up to what `last` prints (everything for Emit::Plan). Buffers start at
+/// multiples of `alignment` bytes.
+void addPasses(mlir::OpPassManager &passes, Emit last, const PhaseHook &hook, int64_t alignment);
 
 } // namespace shardc::driver
 

@@ -25,6 +25,7 @@ def PlaceBuffersPass : Pass<"memory-place-buffers", "::mlir::ModuleOp"> {
 
         %0 = exec.buffer "x" scratch … ⇒ %0 = exec.buffer "x" scratch at 4096 {slot_stride = 1024 : i64} …
   }];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "What offsets and slot strides are multiples of">];
 }
 
 #endif

@@ -16,8 +16,10 @@
 
 namespace shardc::memory {
 
-/// Bytes at which every buffer starts: a cache line, and the widest vector.
+/// What every buffer's start is a multiple of, in bytes, on a CPU (a cache line, and the widest vector) and on a GPU
+/// (what its allocator gives, and libraries like).
 inline constexpr int64_t kAlignment = 64;
+inline constexpr int64_t kGpuAlignment = 256;
 
 /// A piece of memory that is needed during [start, end], both included. Bytes are positive.
 struct Interval {
@@ -26,17 +28,17 @@ struct Interval {
   int64_t bytes;
 };
 
-/// One offset an interval (multiples of kAlignment), and the bytes that they need together.
+/// One offset an interval (multiples of the alignment), and the bytes that they need together.
 struct Placement {
   llvm::SmallVector<int64_t> offsets;
   int64_t bytes = 0;
 };
 
-/// Places intervals; see the head of this file.
-Placement placeIntervals(llvm::ArrayRef<Interval> intervals);
+/// Places intervals at multiples of `alignment` bytes; see the head of this file.
+Placement placeIntervals(llvm::ArrayRef<Interval> intervals, int64_t alignment = kAlignment);
 
 /// Whether no two intervals share time and memory, and all is inside `placement.bytes`: what placeIntervals promises.
-bool isValidPlacement(llvm::ArrayRef<Interval> intervals, const Placement &placement);
+bool isValidPlacement(llvm::ArrayRef<Interval> intervals, const Placement &placement, int64_t alignment = kAlignment);
 
 } // namespace shardc::memory
 

@@ -115,3 +115,15 @@ exec.kernel_def @columns column domain [100, 70] rows 1 items 2
   %s = nn.reduce sum, %a dims [0] : tensor<100x70xf32> -> tensor<70xf32>
   exec.yield %s : tensor<70xf32>
 }
+
+// More elements than 32 bits count.
+// CHECK-LABEL: gpu.func @huge(
+// CHECK-SAME: known_grid_size = array<i32: 16777216, 1, 1>
+// CHECK: %[[BLOCK:.*]] = arith.extui %{{.*}} : i32 to i64
+// CHECK: arith.muli %[[BLOCK]], %c128_i64
+exec.kernel_def @huge row domain [8589934592] rows 1 items 8589934592
+    attributes {operand_types = [memref<8589934592xf32>, memref<8589934592xf32>], exec.alignments = array<i64: 16, 16>} {
+^bb0(%a: tensor<8589934592xf32>):
+  %0 = nn.neg %a : tensor<8589934592xf32>
+  exec.yield %0 : tensor<8589934592xf32>
+}

@@ -4,6 +4,8 @@
 
 #include "dialects/exec/Exec.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace shardc::codegen {
 
 /// Each operand type is a strided memref of the body's shape and of an element type that kernels have, and in_place

@@ -244,7 +244,7 @@ LogicalResult RowBuilder::buildPass(unsigned pass) {
     const KernelNode &node = graph.nodes[reduction];
     auto reduce = cast<nn::ReduceOp>(node.getOp());
     auto combine = [&](Value a, Value b) { return reduce.buildScalar(builder, loc, {a, b}); };
-    SmallVector<Value> lanes(ArrayRef(accumulators).slice(number * kRowLanes, kRowLanes));
+    SmallVector<Value> lanes(ArrayRef<Value>(accumulators).slice(number * kRowLanes, kRowLanes));
     Value result = combineThreads(kernel, combineTree(lanes, combine), threads, combine);
     values[reduction] = {roundResult(kernel, node, result)};
   }

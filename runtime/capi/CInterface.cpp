@@ -3,6 +3,8 @@
 #include "runtime/base/Exceptions.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Remedy.h"
+#include "runtime/comm/process/LoadTransport.h"
+#include "runtime/comm/process/ProcessWorld.h"
 #include "runtime/executor/Trainer.h"
 #include "runtime/io/SafeTensors.h"
 #include "runtime/verify/Verify.h"
@@ -12,6 +14,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <new>
 
@@ -28,7 +31,13 @@ struct shardrtData {
   std::shared_ptr<const Dataset> dataset;
   std::string remarks;
 };
+struct shardrtWorld {
+  std::shared_ptr<const LoadedPlan> loaded;
+  std::unique_ptr<ProcessWorld> world; // ends before what it uses
+  std::string placement;
+};
 struct shardrtTrainer {
+  shardrtWorld *world = nullptr;
   std::shared_ptr<const LoadedPlan> loaded;
   std::shared_ptr<const Dataset> dataset;
   std::unique_ptr<Trainer> trainer; // ends before what it uses
@@ -137,6 +146,73 @@ shardrtError *shardrtGetPlanInfo(const shardrtPlan *plan, shardrtPlanInfo *info)
   });
 }
 
+//===-- Several processes -----------------------------------------------------------------------------------------===//
+
+shardrtError *shardrtConnect(double timeout, shardrtWorld **world) {
+  return guarded([&]() -> Status {
+    SHARDRT_RETURN_IF_ERROR(checkPointer(world, "world"));
+    *world = nullptr;
+    SHARDRT_ASSIGN(bool isOne, isOneOfSeveral());
+    if (!isOne)
+      return {};
+    SHARDRT_ASSIGN(shardrtTransport transport, connectProcesses());
+    ProcessWorldOptions options;
+    options.timeout = timeout;
+    *world = new shardrtWorld{nullptr, std::make_unique<ProcessWorld>(transport, options), {}};
+    return {};
+  });
+}
+
+shardrtError *shardrtAgree(shardrtWorld *world, shardrtError *error) {
+  if (!world)
+    return error;
+  std::unique_ptr<shardrtError> own(error);
+  Status status = world->world->agree(error ? Status(StatusKind::InvalidArgument, "this process has failed") : Status());
+  if (status.isOk())
+    return nullptr;
+  // Its own error says more than the status; where another process has one, that says it.
+  bool tells = status.kind() != StatusKind::Aborted;
+  if (!tells || !own)
+    return new shardrtError{tells ? renderWithRemedy(status) : std::string()};
+  return own.release();
+}
+
+shardrtError *shardrtAgreeOnAny(shardrtWorld *world, int32_t mine, int32_t *any) {
+  return guarded([&]() -> Status {
+    *any = mine;
+    if (!world)
+      return {};
+    SHARDRT_ASSIGN(bool result, world->world->agreeOnAny(mine != 0));
+    *any = result;
+    return {};
+  });
+}
+
+shardrtError *shardrtAssignRanks(shardrtWorld *world, const shardrtPlan *plan) {
+  return guarded([&]() -> Status {
+    SHARDRT_RETURN_IF_ERROR(checkPointer(plan, "plan"));
+    if (!world)
+      return {};
+    world->loaded = plan->loaded;
+    SHARDRT_RETURN_IF_ERROR(world->world->assign(plan->loaded->plan));
+    world->placement = fmt::format("{}", fmt::join(world->world->placement(), "\n"));
+    return {};
+  });
+}
+
+int32_t shardrtIsPrimary(const shardrtWorld *world) { return !world || world->world->isPrimary(); }
+
+const char *shardrtGetPlacement(const shardrtWorld *world) { return world ? world->placement.c_str() : ""; }
+
+void shardrtNoteTermination(void) { Monitor::noteTermination(); }
+
+void shardrtFail(shardrtWorld *world) {
+  if (world)
+    world->world->fail();
+}
+
+void shardrtDisconnect(shardrtWorld *world) { delete world; }
+
 //===-- Data ------------------------------------------------------------------------------------------------------===//
 
 shardrtError *shardrtOpenText(const shardrtPlan *plan, const char *path, shardrtData **data) {
@@ -195,7 +271,8 @@ void shardrtInitTrainerOptions(shardrtTrainerOptions *options, size_t size) {
 }
 
 shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *data,
-                                   const shardrtTrainerOptions *options, shardrtTrainer **trainer) {
+                                   const shardrtTrainerOptions *options, shardrtWorld *world,
+                                   shardrtTrainer **trainer) {
   return guarded([&]() -> Status {
     SHARDRT_RETURN_IF_ERROR(checkPointer(plan, "plan"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(options, "options"));
@@ -220,7 +297,9 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
     result->loaded = plan->loaded;
     if (data)
       result->dataset = data->dataset;
-    SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, result->dataset.get(), chosen));
+    SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, result->dataset.get(), chosen,
+                                                     world ? world->world.get() : nullptr));
+    result->world = world;
     result->remarks = result->trainer->remarks();
     *trainer = result.release();
     return {};
@@ -274,7 +353,7 @@ shardrtError *shardrtDumpGradients(const shardrtTrainer *trainer, const char *pa
     SHARDRT_RETURN_IF_ERROR(checkPointer(trainer, "trainer"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(path, "path"));
     SHARDRT_ASSIGN(std::vector<NamedTensor> tensors, trainer->trainer->gradients());
-    return writeSafeTensors(path, tensors);
+    return shardrtIsPrimary(trainer->world) ? writeSafeTensors(path, tensors) : Status();
   });
 }
 
@@ -283,7 +362,7 @@ shardrtError *shardrtDumpParameters(const shardrtTrainer *trainer, const char *p
     SHARDRT_RETURN_IF_ERROR(checkPointer(trainer, "trainer"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(path, "path"));
     SHARDRT_ASSIGN(std::vector<NamedTensor> tensors, trainer->trainer->parameters());
-    return writeSafeTensors(path, tensors);
+    return shardrtIsPrimary(trainer->world) ? writeSafeTensors(path, tensors) : Status();
   });
 }
 

@@ -84,18 +84,30 @@ template <typename T, typename Op> void reduceScatterShare(Calls calls, int64_t 
   });
 }
 
-template <typename T, typename Op> void reduceShare(Calls calls, int64_t member) {
-  if (calls[0]->kind == plan::Collective::ALL_REDUCE)
-    allReduceShare<T, Op>(calls, member);
-  else
-    reduceScatterShare<T, Op>(calls, member);
-}
-
-template <typename T> void reduceShareOfType(Calls calls, int64_t member) {
-  if (calls[0]->reduction == plan::Collective::SUM)
-    reduceShare<T, Sum>(calls, member);
-  else
-    reduceShare<T, Max>(calls, member);
+/// Calls `body<T, Op>()` for the element type and the reduction of a call; checkCollective refuses other types.
+template <typename Body> void visitReduction(const CollectiveCall &call, Body body) {
+  auto ofType = [&]<typename T>() {
+    if (call.reduction == plan::Collective::SUM)
+      body.template operator()<T, Sum>();
+    else
+      body.template operator()<T, Max>();
+  };
+  switch (call.type) {
+  case plan::F32:
+    return ofType.template operator()<float>();
+  case plan::F64:
+    return ofType.template operator()<double>();
+  case plan::BF16:
+    return ofType.template operator()<BFloat16>();
+  case plan::F16:
+    return ofType.template operator()<Float16>();
+  case plan::I64:
+    return ofType.template operator()<int64_t>();
+  case plan::I32:
+    return ofType.template operator()<int32_t>();
+  default:
+    break;
+  }
 }
 
 void gatherShare(Calls calls, int64_t member) {
@@ -195,22 +207,20 @@ void performShare(Calls calls, int64_t member) {
   default:
     break;
   }
-  switch (calls[0]->type) {
-  case plan::F32:
-    return reduceShareOfType<float>(calls, member);
-  case plan::F64:
-    return reduceShareOfType<double>(calls, member);
-  case plan::BF16:
-    return reduceShareOfType<BFloat16>(calls, member);
-  case plan::F16:
-    return reduceShareOfType<Float16>(calls, member);
-  case plan::I64:
-    return reduceShareOfType<int64_t>(calls, member);
-  case plan::I32:
-    return reduceShareOfType<int32_t>(calls, member);
-  default:
-    break; // checkCollective refuses the others
-  }
+  visitReduction(*calls[0], [&]<typename T, typename Op>() {
+    if (calls[0]->kind == plan::Collective::ALL_REDUCE)
+      allReduceShare<T, Op>(calls, member);
+    else
+      reduceScatterShare<T, Op>(calls, member);
+  });
+}
+
+void combineInputs(Calls calls, int64_t elements, void *output) {
+  visitReduction(*calls[0], [&]<typename T, typename Op>() {
+    reduceRange<T, Op>(calls, 0, elements, [&](int64_t at, const T *values, int64_t count) {
+      std::memcpy(static_cast<T *>(output) + at, values, count * sizeof(T));
+    });
+  });
 }
 
 } // namespace shardc::rt

@@ -17,6 +17,9 @@ Status checkCollective(const CollectiveCall &call, int64_t members);
 /// Checks that the calls of all members are the same collective of the same size.
 Status checkAgreement(std::span<const CollectiveCall *const> calls);
 
+/// Combines the first `elements` of the inputs, in the members' order, into `output`, which may be an input's place.
+void combineInputs(std::span<const CollectiveCall *const> calls, int64_t elements, void *output);
+
 /// Does the share of member `member` of the collective that `calls` (one a member, in ascending order) make up.
 void performShare(std::span<const CollectiveCall *const> calls, int64_t member);
 

@@ -18,6 +18,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/format/plan.pb.h"
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -50,9 +51,20 @@ struct MessageCall {
   bool backward = false;
 };
 
+/// What a rank is doing, for reports of a rank that does not answer any more. Written by the rank, read by others.
+struct RankMark {
+  std::atomic<int64_t> step{-1};
+  std::atomic<int32_t> block{-1};
+  std::atomic<int32_t> instruction{-1}; // in the block
+  std::atomic<int32_t> microBatch{0};
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
+
+  /// Where the rank says what it is doing, until another call; null: nowhere.
+  virtual void watch(const RankMark * /*mark*/) {}
 
   /// Takes part in a collective of all members of its communicator.
   virtual Status collective(const CollectiveCall &call) = 0;

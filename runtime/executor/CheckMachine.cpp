@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <sched.h>
 #include <unistd.h>
 
@@ -29,20 +30,21 @@ Status checkThreads(int64_t ranks, int64_t threadsPerRank, const Machine &machin
                 remedy);
 }
 
-Status checkMemory(const plan::Plan &plan, const MeshView &mesh, const Machine &machine) {
-  int64_t ranksPerStage = mesh.ranks() / mesh.axisSize("pp");
-  int64_t free = machine.memoryBytes;
-  for (const plan::Program &program : plan.programs()) {
+Status checkMemory(const plan::Plan &plan, const RanksOfStages &ranks, const Machine &machine) {
+  int64_t free = machine.memoryBytes, all = std::accumulate(ranks.begin(), ranks.end(), int64_t(0));
+  for (int stage = 0; stage < plan.programs_size(); ++stage) {
+    if (ranks[stage] == 0)
+      continue;
     // Divided, not multiplied: a damaged plan must not overflow.
-    if (program.arena_bytes() > free / ranksPerStage)
+    if (plan.programs(stage).arena_bytes() > free / ranks[stage])
       return Status(
           StatusKind::OutOfMemory,
           fmt::format("plan: the arenas of {} rank{} need more than the {:.1f} GiB that this machine gives us "
                       "[run-memory]",
-                      mesh.ranks(), mesh.ranks() == 1 ? "" : "s", static_cast<double>(machine.memoryBytes) / (1 << 30)),
+                      all, all == 1 ? "" : "s", static_cast<double>(machine.memoryBytes) / (1 << 30)),
           "shardplan show lists what each rank needs; a smaller --micro-batch, --recompute full or fewer "
           "ranks on this machine need less");
-    free -= program.arena_bytes() * ranksPerStage;
+    free -= plan.programs(stage).arena_bytes() * ranks[stage];
   }
   return {};
 }
@@ -92,8 +94,15 @@ Machine thisMachine() {
 
 Status checkMachine(const plan::Plan &plan, int64_t threadsPerRank, const Machine &machine) {
   MeshView mesh(plan.mesh());
-  SHARDRT_RETURN_IF_ERROR(checkThreads(mesh.ranks(), threadsPerRank, machine));
-  return checkMemory(plan, mesh, machine);
+  int64_t stages = mesh.axisSize("pp");
+  return checkMachine(plan, RanksOfStages(stages, mesh.ranks() / stages), threadsPerRank, machine);
+}
+
+Status checkMachine(const plan::Plan &plan, const RanksOfStages &ranks, int64_t threadsPerRank,
+                    const Machine &machine) {
+  int64_t all = std::accumulate(ranks.begin(), ranks.end(), int64_t(0));
+  SHARDRT_RETURN_IF_ERROR(checkThreads(all, threadsPerRank, machine));
+  return checkMemory(plan, ranks, machine);
 }
 
 } // namespace shardc::rt

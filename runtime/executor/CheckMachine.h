@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardc::rt {
 
@@ -23,9 +24,13 @@ Machine thisMachine();
 /// lists, and of those above them, under `root`, /sys/fs/cgroup. INT64_MAX where there is none.
 int64_t memoryLimitOfGroups(const std::string &groupFile, const std::string &root);
 
-/// Checks, before anything is made, that all ranks of a plan can be threads of one process: that ranks × threads are no
-/// more than kThreadsPerCore on each core, and that their arenas fit into the machine's memory.
+/// How many ranks of each stage live on a machine.
+using RanksOfStages = std::vector<int64_t>;
+
+/// Checks, before anything is made, that some ranks of a plan (all, if nothing else is said) can live on one machine:
+/// that ranks × threads are no more than kThreadsPerCore on each core, and that their arenas fit into its memory.
 Status checkMachine(const plan::Plan &plan, int64_t threadsPerRank, const Machine &machine);
+Status checkMachine(const plan::Plan &plan, const RanksOfStages &ranks, int64_t threadsPerRank, const Machine &machine);
 
 /// More waiting threads than this on a core are a mistake, not a plan to try things out.
 inline constexpr int64_t kThreadsPerCore = 64;

@@ -49,7 +49,7 @@ Status placeShard(const plan::Parameter &parameter, const MeshView &mesh, int64_
 
 Result<std::vector<NamedTensor>> gatherTensors(const plan::Plan &plan, const MeshView &mesh,
                                                const std::vector<std::unique_ptr<RankExecutor>> &executors,
-                                               plan::Region region, double scale) {
+                                               World &world, plan::Region region, double scale) {
   std::vector<NamedTensor> tensors;
   for (int p = 0; p < plan.parameters_size(); ++p) {
     const plan::Parameter &parameter = plan.parameters(p);
@@ -61,16 +61,19 @@ Result<std::vector<NamedTensor>> gatherTensors(const plan::Plan &plan, const Mes
       return Status(StatusKind::Unsupported, fmt::format("parameter '{}': cannot write elements of type {}",
                                                          parameter.name(), elementName(parameter.type())));
     NamedTensor tensor = {parameter.name(), {parameter.shape().begin(), parameter.shape().end()}, {}};
-    tensor.values.resize(elementCount(tensor.shape));
+    const plan::Buffer &buffer = *findBuffer(*program, p, region);
+    std::vector<float> shard(world.isPrimary() ? buffer.bytes() / sizeof(float) : 0);
+    tensor.values.resize(world.isPrimary() ? elementCount(tensor.shape) : 0);
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-      const RankExecutor &executor = *executors[rank];
-      if (&executor.program() != &*program || !isOwner(parameter.sharding(), mesh, rank))
+      if (mesh.coordinate(rank, "pp") != program->pp() || !isOwner(parameter.sharding(), mesh, rank))
         continue;
-      const plan::Buffer &buffer = *findBuffer(executor.program(), p, region);
-      SHARDRT_RETURN_IF_ERROR(placeShard(parameter, mesh, rank,
-                                         reinterpret_cast<const float *>(executor.bufferData(buffer)), scale, tensor));
+      const char *data = executors[rank] ? executors[rank]->bufferData(buffer) : nullptr;
+      SHARDRT_RETURN_IF_ERROR(world.collect(rank, data, shard.data(), buffer.bytes()));
+      if (world.isPrimary())
+        SHARDRT_RETURN_IF_ERROR(placeShard(parameter, mesh, rank, shard.data(), scale, tensor));
     }
-    tensors.push_back(std::move(tensor));
+    if (world.isPrimary())
+      tensors.push_back(std::move(tensor));
   }
   return tensors;
 }

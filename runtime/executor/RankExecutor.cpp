@@ -20,11 +20,14 @@ RankExecutor::RankExecutor(const SharedState &shared, int64_t rank, Communicator
   context.control = &control;
   context.threads = &threads;
   context.communicator = &communicator;
+  communicator.watch(&mark);
   context.dataset = shared.dataset;
   context.microBatchSamples = shared.plan.training().micro_batch();
   context.replicas = shared.mesh.axisSize("dp");
   context.replica = shared.mesh.coordinate(rank, "dp");
 }
+
+RankExecutor::~RankExecutor() { context.communicator->watch(nullptr); }
 
 Result<std::unique_ptr<RankExecutor>> RankExecutor::create(const SharedState &shared, int64_t rank,
                                                            Communicator &communicator) {
@@ -117,6 +120,7 @@ Status RankExecutor::replayStep(const StepInput &input) {
 
 Status RankExecutor::runTraining(const StepInput &input) {
   control.step = input.step;
+  mark.step.store(input.step, std::memory_order_relaxed);
   control.learningRate = input.learningRate;
   context.dataset = shared.dataset;
   context.samples = input.samples;
@@ -154,7 +158,10 @@ Status RankExecutor::runEntry(const plan::ScheduleEntry &entry, std::span<const 
   if (shared.poisons)
     for (const plan::Buffer *buffer : block.scratch)
       poisonBuffer(*buffer, 0);
+  mark.block.store(static_cast<int32_t>(entry.block()), std::memory_order_relaxed);
+  mark.microBatch.store(static_cast<int32_t>(microBatch), std::memory_order_relaxed);
   for (size_t i = 0; i < block.instructions.size(); ++i) {
+    mark.instruction.store(static_cast<int32_t>(i), std::memory_order_relaxed);
     if (Status status = block.instructions[i]->run(context); !status.isOk())
       return describeFailure(std::move(status), entry, i);
     if (checksFinite)

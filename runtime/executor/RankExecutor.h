@@ -44,6 +44,8 @@ public:
   static Result<std::unique_ptr<RankExecutor>> create(const SharedState &shared, int64_t rank,
                                                       Communicator &communicator);
 
+  ~RankExecutor();
+
   /// Runs the schedule once. An error says the rank, the instruction and its node.
   Status runStep(const StepInput &input);
   /// Runs the schedule of evaluation once, on samples of another dataset; a negative sample is padding. Parameters,
@@ -103,6 +105,7 @@ private:
   PreparedSchedule training, evaluation;
   std::vector<const plan::Buffer *> diesInBackward; // stash whose slot ends with the backward of its micro-batch
   const plan::Buffer *lossScale = nullptr;          // the state, where the plan has one
+  RankMark mark;
   bool checksFinite = false;
   Status firstInfinity; // of a replay
 };

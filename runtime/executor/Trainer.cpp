@@ -13,25 +13,28 @@
 
 namespace shardc::rt {
 
-Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options)
-    : loaded(plan), options(options), mesh(plan.plan.mesh()), world(plan.plan) {
+Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options, World *given)
+    : loaded(plan), options(options), mesh(plan.plan.mesh()),
+      ownWorld(given ? nullptr : std::make_unique<LocalWorld>(plan.plan)), world(given ? *given : *ownWorld) {
   executors.resize(mesh.ranks());
   statuses.resize(mesh.ranks());
   // The shortest decimal that means the plan's float: what was asked for.
   plannedRate = std::stod(fmt::format("{}", plan.plan.training().learning_rate()));
-  int pp = mesh.axisIndex("pp");
-  for (int64_t stage = 0; stage < mesh.axisSize("pp"); ++stage) {
-    Coordinates at(mesh.axes(), 0);
-    if (pp >= 0)
-      at[pp] = stage;
-    firstRanks.push_back(mesh.rank(at));
-  }
+  // One of each stage will do.
+  std::vector<bool> has(mesh.axisSize("pp"));
+  for (int64_t rank : world.localRanks())
+    if (int64_t stage = mesh.coordinate(rank, "pp"); !has[stage]) {
+      has[stage] = true;
+      outputRanks.push_back(rank);
+    }
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset *dataset,
-                                                 const TrainerOptions &options) {
-  SHARDRT_RETURN_IF_ERROR(checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
-  std::unique_ptr<Trainer> trainer(new Trainer(plan, options));
+                                                 const TrainerOptions &options, World *world) {
+  SHARDRT_RETURN_IF_ERROR(
+      world ? checkMachine(plan.plan, world->ranksOnMachine(), options.threadsPerRank, thisMachine())
+            : checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
+  std::unique_ptr<Trainer> trainer(new Trainer(plan, options, world));
   SHARDRT_RETURN_IF_ERROR(trainer->prepare(dataset));
   return trainer;
 }
@@ -48,7 +51,7 @@ Status Trainer::prepare(const Dataset *dataset) {
   }
   shared.emplace(
       SharedState{plan, mesh, kernels, *weights, dataset, options.seed, options.threadsPerRank, options.poisons});
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+  for (int64_t rank : world.localRanks())
     threads.emplace_back([this, rank] { rankMain(rank); });
   return runOnRanks([this](int64_t rank) -> Status {
     SHARDRT_ASSIGN(executors[rank], RankExecutor::create(*shared, rank, world.communicator(rank)));
@@ -138,7 +141,7 @@ Status Trainer::evaluate(const Dataset &dataset, EvaluationReport &report) {
 }
 
 std::optional<double> Trainer::readEvaluation(std::string_view name) const {
-  for (int64_t rank : firstRanks)
+  for (int64_t rank : outputRanks)
     for (const plan::Output &output : executors[rank]->program().evaluation().outputs())
       if (output.name() == name)
         return executors[rank]->readOutput(output);
@@ -174,13 +177,13 @@ std::string Trainer::remarks() const {
   return {};
 }
 
-/// Outputs of the first rank of each stage; where several stages have one, the first stage's.
+/// Outputs of one rank of each stage; where several stages have one, the first stage's.
 void Trainer::readOutputs(StepReport &report) const {
   auto take = [](std::optional<double> &field, double value) {
     if (!field)
       field = value;
   };
-  for (int64_t rank : firstRanks) {
+  for (int64_t rank : outputRanks) {
     const RankExecutor &executor = *executors[rank];
     for (const plan::Output &output : executor.program().outputs()) {
       double value = executor.readOutput(output);
@@ -206,11 +209,11 @@ Result<std::vector<NamedTensor>> Trainer::gradients() const {
   if (!lastReport.gradientScale)
     return Status(StatusKind::Unsupported, "gradients: the plan has no output 'gradient_scale'",
                   "compile the model again");
-  return gatherTensors(loaded.plan, mesh, executors, plan::GRADIENT, *lastReport.gradientScale);
+  return gatherTensors(loaded.plan, mesh, executors, world, plan::GRADIENT, *lastReport.gradientScale);
 }
 
 Result<std::vector<NamedTensor>> Trainer::parameters() const {
-  return gatherTensors(loaded.plan, mesh, executors, plan::PARAMETER, 1.0);
+  return gatherTensors(loaded.plan, mesh, executors, world, plan::PARAMETER, 1.0);
 }
 
 //===-- Threads ---------------------------------------------------------------------------------------------------===//
@@ -218,7 +221,7 @@ Result<std::vector<NamedTensor>> Trainer::parameters() const {
 Status Trainer::runOnRanks(std::function<Status(int64_t)> task) {
   std::unique_lock lock(mutex);
   currentTask = std::move(task);
-  running = mesh.ranks();
+  running = static_cast<int64_t>(threads.size());
   ++taskNumber;
   taskReady.notify_all();
   taskDone.wait(lock, [this] { return running == 0; });

@@ -1,7 +1,7 @@
 //===-- Trainer.h - a plan in training ----------------------------------------------------------------------------===//
 //
-// Runs all ranks of a plan as threads of this process. The threads live as long as the trainer; between steps they
-// sleep.
+// Runs the ranks of a plan that are local to this process, all of them if nothing else is said, as threads. The threads
+// live as long as the trainer; between steps they sleep.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_EXECUTOR_TRAINER_H
@@ -46,9 +46,10 @@ struct EvaluationReport {
 class Trainer {
 public:
   /// Opens kernels and weights, starts the ranks, and lets each one prepare. The plan and the dataset must outlive the
-  /// trainer; without a dataset it only evaluates.
+  /// trainer; without a dataset it only evaluates. `world` says which ranks are local, null that all are; where they are
+  /// not, every process makes the same calls.
   static Result<std::unique_ptr<Trainer>> create(const LoadedPlan &plan, const Dataset *dataset,
-                                                 const TrainerOptions &options);
+                                                 const TrainerOptions &options, World *world = nullptr);
   ~Trainer();
 
   /// Runs the next step on all ranks. After an error no further step can run. On failure the error of the rank where
@@ -59,21 +60,22 @@ public:
   Status evaluate(const Dataset &dataset, EvaluationReport &report);
   int64_t stepsDone() const { return nextStep; }
 
-  /// Bytes of a rank's arena, as allocated.
-  int64_t arenaBytes(int64_t rank) const { return executors[rank]->arenaBytes(); }
+  /// Bytes of a rank's arena, as allocated; -1 where it is another process's.
+  int64_t arenaBytes(int64_t rank) const { return executors[rank] ? executors[rank]->arenaBytes() : -1; }
   /// Bytes beside the arena of a rank.
-  int64_t workspaceBytes(int64_t rank) const { return executors[rank]->workspaceBytes(); }
+  int64_t workspaceBytes(int64_t rank) const { return executors[rank] ? executors[rank]->workspaceBytes() : -1; }
   /// What to tell about how the plan runs on this machine; empty where there is nothing.
   std::string remarks() const;
   /// Null without a dataset.
   const SampleOrder *sampleOrder() const { return order ? &*order : nullptr; }
 
-  /// The mean gradients of the last step, reduced, before clipping, in global shapes.
+  /// The mean gradients of the last step, reduced, before clipping, in global shapes; on the process of rank 0. Others
+  /// have none, but call it too.
   Result<std::vector<NamedTensor>> gradients() const;
   Result<std::vector<NamedTensor>> parameters() const;
 
 private:
-  Trainer(const LoadedPlan &plan, const TrainerOptions &options);
+  Trainer(const LoadedPlan &plan, const TrainerOptions &options, World *world);
   Status prepare(const Dataset *dataset);
   std::optional<double> readEvaluation(std::string_view name) const;
   Status runOnRanks(std::function<Status(int64_t rank)> task);
@@ -90,9 +92,10 @@ private:
   std::optional<WeightFiles> weights;
   std::optional<SampleOrder> order;
   std::optional<SharedState> shared;
-  LocalWorld world;
-  std::vector<std::unique_ptr<RankExecutor>> executors;
-  std::vector<int64_t> firstRanks; // of each stage
+  std::unique_ptr<LocalWorld> ownWorld; // where none was given
+  World &world;
+  std::vector<std::unique_ptr<RankExecutor>> executors; // by rank; null where it is another process's
+  std::vector<int64_t> outputRanks;                     // local ones that have all outputs
   double plannedRate = 0;          // learning rate of the plan
   int64_t nextStep = 0;
   bool broken = false;

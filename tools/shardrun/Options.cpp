@@ -96,6 +96,14 @@ void declareTraining(CLI::App &app, Options &options) {
       ->group("Training");
 }
 
+void declareProcesses(CLI::App &app, Options &options) {
+  app.add_option("--timeout", options.timeout, "Seconds of silence after which a process is given up, under mpirun")
+      ->capture_default_str()
+      ->check(between<int32_t>(1, 1000000))
+      ->type_name("SECONDS")
+      ->group("Several processes");
+}
+
 void declareOutput(CLI::App &app, Options &options) {
   app.add_option("--log-dir", options.logDir, "Write metrics.jsonl here, one object a step")
       ->check(given("a folder"))
@@ -207,6 +215,7 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
   declareData(app, options, arrays);
   declareTraining(app, options);
+  declareProcesses(app, options);
   declareOutput(app, options);
   declareDebugging(app, options);
   declareEvaluation(app, options, arrays); // names options of the others

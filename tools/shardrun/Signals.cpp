@@ -2,6 +2,7 @@
 
 #include "tools/shardrun/Signals.h"
 
+#include "shardrt/shardrt.h"
 #include "tools/StandardStreams.h"
 
 #include <csignal>
@@ -12,7 +13,7 @@ namespace shardc::shardrun {
 namespace {
 
 // What a handler may touch.
-volatile std::sig_atomic_t isTraining = 0, requested = 0;
+volatile std::sig_atomic_t isTraining = 0, requested = 0, isQuiet = 0;
 
 /// Begins with a line break, for a terminal, on which the progress line is still open.
 void tell(std::string_view text) {
@@ -26,7 +27,9 @@ void handleStop(int signal) {
   if (!isTraining || requested)
     _exit(kSignalled + signal);
   requested = signal;
-  tell("\nstopping after this step; once more ends at once\n");
+  shardrtNoteTermination();
+  if (!isQuiet)
+    tell("\nstopping after this step; once more ends at once\n");
 }
 
 void handleMissingPage(int) {
@@ -49,6 +52,8 @@ void catchSignals() {
   onSignal(SIGTERM, handleStop);
   onSignal(SIGBUS, handleMissingPage);
 }
+
+void leaveTellingToLauncher() { isQuiet = 1; }
 
 void beginTraining() { isTraining = 1; }
 

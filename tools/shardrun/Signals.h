@@ -14,6 +14,9 @@ namespace shardc::shardrun {
 
 void catchSignals();
 
+/// One of several processes leaves it to the launcher to say what happens.
+void leaveTellingToLauncher();
+
 /// From here on there is something to lose.
 void beginTraining();
 

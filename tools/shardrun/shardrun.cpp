@@ -10,7 +10,9 @@
 #include "tools/shardrun/StepWatch.h"
 
 #include <chrono>
+#include <csignal>
 #include <memory>
+#include <type_traits>
 #include <unistd.h>
 
 using namespace shardc;
@@ -21,34 +23,19 @@ namespace {
 
 struct FreeHandle {
   void operator()(shardrtError *error) const { shardrtFreeError(error); }
+  void operator()(shardrtWorld *world) const { shardrtDisconnect(world); }
   void operator()(shardrtPlan *plan) const { shardrtFreePlan(plan); }
   void operator()(shardrtData *data) const { shardrtFreeData(data); }
   void operator()(shardrtTrainer *trainer) const { shardrtFreeTrainer(trainer); }
 };
 template <typename T> using Handle = std::unique_ptr<T, FreeHandle>;
 
-/// Prints an error, if there is one.
-bool failed(shardrtError *error) {
+/// Prints an error, if there is one and it has a text.
+bool tellError(shardrtError *error) {
   Handle<shardrtError> owned(error);
   if (error)
     tools::printError("{}", shardrtGetErrorText(error));
   return error != nullptr;
-}
-
-bool failed(const rt::Status &status) {
-  if (!status.isOk())
-    tools::printError("{}", rt::renderWithRemedy(status));
-  return !status.isOk();
-}
-
-/// Puts what a function stores through its last argument into a handle.
-template <typename T, typename Function, typename... Args>
-bool obtain(Handle<T> &handle, Function function, Args... args) {
-  T *made = nullptr;
-  if (failed(function(args..., &made)))
-    return false;
-  handle.reset(made);
-  return true;
 }
 
 class Run {
@@ -56,27 +43,91 @@ public:
   explicit Run(const Options &options) : options(options) {}
 
   int run() {
-    if (!obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !getInfo() || !openData() || !openOutputs() ||
-        !createTrainer())
+    if (!connect() || !obtain(plan, shardrtLoadPlan, options.plan.c_str()) || !assignRanks() || !getInfo() ||
+        !openData() || !openOutputs() || !createTrainer())
       return kFailure;
-    if (!options.quiet)
+    if (isTelling())
       describe();
     shardrun::beginTraining();
     if (options.evaluateOnly)
       return evaluateOnly() ? 0 : kFailure;
     if (!train() || !dump())
       return kFailure;
-    if (int signal = shardrun::stopSignal()) {
-      tools::printError("stopped after step {}\n", stepsDone);
-      return shardrun::kSignalled + signal;
+    if (stopping) {
+      warn("stopped after step {}\n", stepsDone);
+      return shardrun::kSignalled + stopping;
     }
     std::string failure = watch.failureAtEnd();
-    tools::printError("{}{}", failure, watch.warningAtEnd());
+    warn("{}{}", failure, watch.warningAtEnd());
     return failure.empty() ? 0 : kFailure;
   }
 
 private:
   using Clock = std::chrono::steady_clock;
+
+  //===-- Several processes ---------------------------------------------------------------------------------------===//
+
+  bool connect() {
+    shardrtWorld *connected = nullptr;
+    if (tellError(shardrtConnect(options.timeout, &connected)))
+      return false;
+    world.reset(connected);
+    if (world)
+      shardrun::leaveTellingToLauncher();
+    return true;
+  }
+
+  bool assignRanks() { return !failed(shardrtAssignRanks(world.get(), plan.get())); }
+
+  bool isPrimary() const { return shardrtIsPrimary(world.get()) != 0; }
+  bool isTelling() const { return !options.quiet && isPrimary(); }
+
+  template <typename... Args> void warn(fmt::format_string<Args...> format, Args &&...args) const {
+    if (isPrimary())
+      tools::printError(format, std::forward<Args>(args)...);
+  }
+
+  /// What all processes have tried alike has failed if it has for one of them, which tells.
+  bool failed(shardrtError *error) { return tellError(shardrtAgree(world.get(), error)); }
+
+  bool failed(const rt::Status &status) {
+    if (!status.isOk())
+      tools::printError("{}", rt::renderWithRemedy(status));
+    return !status.isOk();
+  }
+
+  /// What has failed here ends all processes: the others cannot know.
+  template <typename Error> bool failedAlone(Error error) {
+    bool isFailure;
+    if constexpr (std::is_pointer_v<Error>)
+      isFailure = tellError(error);
+    else
+      isFailure = failed(error);
+    if (isFailure)
+      shardrtFail(world.get());
+    return isFailure;
+  }
+
+  /// Puts what a function stores through its last argument into a handle.
+  template <typename T, typename Function, typename... Args>
+  bool obtain(Handle<T> &handle, Function function, Args... args) {
+    T *made = nullptr;
+    shardrtError *error = function(args..., &made);
+    handle.reset(made);
+    return !failed(error);
+  }
+
+  /// Whether a signal has asked one of the processes for the end.
+  bool agreeToStop() {
+    int32_t any = 0;
+    if (failedAlone(shardrtAgreeOnAny(world.get(), shardrun::stopSignal() != 0, &any)))
+      return false;
+    if (any)
+      stopping = shardrun::stopSignal() ? shardrun::stopSignal() : SIGTERM;
+    return true;
+  }
+
+  //===-- Preparation ---------------------------------------------------------------------------------------------===//
 
   bool openData() {
     if (!options.evaluation.empty() && !open(options.evaluation, evaluation))
@@ -110,18 +161,18 @@ private:
     chosen.checksFinite = options.checkNan;
     if (options.learningRate)
       chosen.learningRate = *options.learningRate;
-    return obtain(trainer, shardrtCreateTrainer, plan.get(), data.get(), &chosen);
+    return obtain(trainer, shardrtCreateTrainer, plan.get(), data.get(), &chosen, world.get());
   }
 
   /// What is to be written must be writable before the first step, not after the last.
   bool openOutputs() {
     for (const std::string &path : {options.dumpGradients, options.dumpParameters})
-      if (!path.empty() && failed(shardrtCheckWritable(path.c_str())))
+      if (!path.empty() && failed(isPrimary() ? shardrtCheckWritable(path.c_str()) : nullptr))
         return false;
-    if (options.logDir.empty())
+    if (options.logDir.empty() || !isPrimary())
       return true;
     auto created = rt::MetricsFile::create(options.logDir);
-    if (failed(created.status()))
+    if (failedAlone(created.status()))
       return false;
     log = std::make_unique<rt::MetricsFile>(std::move(*created));
     return true;
@@ -137,7 +188,9 @@ private:
     tools::print("plan '{}': {} rank{}, {} thread{} each, {} sample{} a step\n", options.plan, info.ranks,
                  plural(info.ranks), options.threadsPerRank, plural(options.threadsPerRank), info.globalBatch,
                  plural(info.globalBatch));
-    for (int64_t rank = 0; rank < info.ranks; ++rank)
+    if (world)
+      tools::print("{}\n", shardrtGetPlacement(world.get()));
+    for (int64_t rank = 0; rank < info.ranks && !world; ++rank)
       tools::print("  rank {}: arena {} bytes, {} bytes beside it for matrix products\n", rank,
                    shardrtGetArenaBytes(trainer.get(), rank), shardrtGetWorkspaceBytes(trainer.get(), rank));
     if (*shardrtGetTrainerRemarks(trainer.get()))
@@ -165,22 +218,24 @@ private:
   bool train() {
     rt::Progress progress(stdout, isatty(STDOUT_FILENO), options.steps);
     Clock::time_point begin = Clock::now();
-    while (stepsDone < options.steps && !shardrun::stopSignal()) {
+    while (stepsDone < options.steps && !stopping) {
       Clock::time_point stepBegin = Clock::now();
       shardrtStepMetrics step = {};
       step.size = sizeof(step);
       shardrtError *error = shardrtRunStep(trainer.get(), &step);
       if (error)
         progress.finish();
-      if (failed(error))
+      if (failedAlone(error))
         return false;
       stepsDone = step.step;
+      if (!agreeToStop())
+        return false;
       rt::StepMetrics metrics = measure(step, secondsSince(stepBegin));
       if (isEvaluated() && !evaluate(progress, metrics))
         return false;
-      if (log && failed(log->write(metrics)))
+      if (log && failedAlone(log->write(metrics)))
         return false;
-      if (!options.quiet)
+      if (isTelling())
         progress.report(metrics, info.globalBatch, secondsSince(begin));
       if (!checkStep(step, progress))
         return false;
@@ -191,7 +246,7 @@ private:
 
   /// Whether the step that is done ends with an evaluation.
   bool isEvaluated() const {
-    bool isLast = stepsDone == options.steps || shardrun::stopSignal();
+    bool isLast = stepsDone == options.steps || stopping;
     return evaluation && (isLast || (options.evaluateEvery > 0 && stepsDone % options.evaluateEvery == 0));
   }
 
@@ -207,10 +262,10 @@ private:
   bool runEvaluation(rt::EvaluationMetrics &metrics) {
     shardrtEvaluation result = {};
     result.size = sizeof(result);
-    if (failed(shardrtEvaluate(trainer.get(), evaluation.get(), &result)))
+    if (failedAlone(shardrtEvaluate(trainer.get(), evaluation.get(), &result)))
       return false;
     if (result.dropped > 0 && !toldDropped)
-      tools::printError("warning: evaluation leaves out the last {} samples, which make no whole batch\n"
+      warn("warning: evaluation leaves out the last {} samples, which make no whole batch\n"
                         "note: the loss of the model has no labels that count nothing, with which it could be filled\n",
                         result.dropped);
     toldDropped |= result.dropped > 0;
@@ -220,9 +275,9 @@ private:
 
   bool evaluateOnly() {
     rt::EvaluationMetrics metrics;
-    if (!runEvaluation(metrics) || (log && failed(log->write(metrics))))
+    if (!runEvaluation(metrics) || (log && failedAlone(log->write(metrics))))
       return false;
-    if (!options.quiet)
+    if (isTelling())
       tools::print("eval loss {:.6f} over {} samples\n", metrics.loss, metrics.samples);
     return true;
   }
@@ -233,7 +288,7 @@ private:
     if (warning.empty() && failure.empty())
       return true;
     progress.finish();
-    tools::printError("{}{}", warning, failure);
+    warn("{}{}", warning, failure);
     return failure.empty();
   }
 
@@ -264,6 +319,7 @@ private:
   }
 
   const Options &options;
+  Handle<shardrtWorld> world; // null: this process is alone
   Handle<shardrtPlan> plan;
   Handle<shardrtData> data, evaluation;
   Handle<shardrtTrainer> trainer;
@@ -271,6 +327,7 @@ private:
   shardrtPlanInfo info = {};
   shardrun::StepWatch watch;
   int64_t stepsDone = 0;
+  int stopping = 0; // the signal that has asked for the end
   bool toldDropped = false;
 };
 

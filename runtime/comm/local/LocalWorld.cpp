@@ -91,6 +91,7 @@ private:
 
 LocalWorld::LocalWorld(const plan::Plan &plan) : mesh(plan.mesh()) {
   for (int64_t rank = 0; rank < ranks(); ++rank) {
+    all.push_back(rank);
     sleepers.push_back(std::make_unique<Sleeper>());
     endpoints.push_back(std::make_unique<Endpoint>(*this, rank, plan.communicators_size()));
   }
@@ -124,6 +125,16 @@ Communicator &LocalWorld::communicator(int64_t rank) { return *endpoints[rank]; 
 void LocalWorld::beginStep() {
   std::lock_guard lock(mutex);
   active = ranks();
+}
+
+std::vector<int64_t> LocalWorld::ranksOnMachine() const {
+  int64_t stages = mesh.axisSize("pp");
+  return std::vector<int64_t>(stages, ranks() / stages);
+}
+
+Status LocalWorld::collect(int64_t, const void *data, void *target, int64_t bytes) {
+  std::memcpy(target, data, bytes);
+  return {};
 }
 
 //===-- Sleeping and waking, all under the mutex ------------------------------------------------------------------===//

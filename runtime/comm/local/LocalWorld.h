@@ -15,7 +15,7 @@
 #ifndef SHARDC_RUNTIME_COMM_LOCAL_LOCALWORLD_H
 #define SHARDC_RUNTIME_COMM_LOCAL_LOCALWORLD_H
 
-#include "runtime/comm/Communicator.h"
+#include "runtime/comm/World.h"
 #include "runtime/format/Query.h"
 
 #include <condition_variable>
@@ -27,17 +27,18 @@
 
 namespace shardc::rt {
 
-class LocalWorld {
+class LocalWorld final : public World {
 public:
   /// The communicators of `plan`, for all ranks of its mesh. The plan must outlive the world.
   explicit LocalWorld(const plan::Plan &plan);
-  ~LocalWorld();
+  ~LocalWorld() override;
 
   int64_t ranks() const { return mesh.ranks(); }
-  /// The communicator of a rank, for use by one thread at a time.
-  Communicator &communicator(int64_t rank);
-  /// Begins a step: all ranks are running. Only while no rank is inside a call.
-  void beginStep();
+  const std::vector<int64_t> &localRanks() const override { return all; }
+  std::vector<int64_t> ranksOnMachine() const override;
+  Communicator &communicator(int64_t rank) override;
+  void beginStep() override;
+  Status collect(int64_t rank, const void *data, void *target, int64_t bytes) override;
 
 private:
   class Endpoint;
@@ -57,6 +58,7 @@ private:
   Status checkMatch(const Posted &mine, const Posted &other) const;
 
   MeshView mesh;
+  std::vector<int64_t> all; // ranks
   std::mutex mutex;
   std::vector<std::unique_ptr<Meeting>> meetings;
   std::map<ChannelKey, Channel> channels;

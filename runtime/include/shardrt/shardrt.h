@@ -11,7 +11,7 @@
  *
  * Functions that can fail return an error, null on success, which the caller frees. Nothing exits, nothing throws.
  * Handles are opaque, and freeing null does nothing. A trainer keeps what it needs of its plan and data: they may be
- * freed in any order. A handle is for one thread at a time. In structs that the caller fills, `size` is the struct's
+ * freed in any order; worlds come last. A handle is for one thread at a time. In structs that the caller fills, `size` is the struct's
  * size as the caller knows it, so that fields can be added at the end.
  */
 #ifndef SHARDRT_SHARDRT_H
@@ -47,6 +47,30 @@ typedef struct shardrtPlanInfo {
 } shardrtPlanInfo;
 
 shardrtError *shardrtGetPlanInfo(const shardrtPlan *plan, shardrtPlanInfo *info);
+
+/* Several processes, each of them one rank of the plan, started by mpirun. All of them make the same calls in the same
+ * order. A process that is alone has no world (null), and all ranks of a plan are its threads. */
+typedef struct shardrtWorld shardrtWorld;
+
+/* Connects with the processes that were started together with this one; null if there are none. A process that is
+ * silent for `timeout` seconds is given up. */
+shardrtError *shardrtConnect(double timeout, shardrtWorld **world);
+/* Takes an error, or null, from every process. Null if all gave null. Else the first process that has an error gets it
+ * back, and the others one without a text. Without a world, what was given. */
+shardrtError *shardrtAgree(shardrtWorld *world, shardrtError *error);
+/* Whether any process says so. */
+shardrtError *shardrtAgreeOnAny(shardrtWorld *world, int32_t mine, int32_t *any);
+/* Gives each process its rank of the plan. */
+shardrtError *shardrtAssignRanks(shardrtWorld *world, const shardrtPlan *plan);
+/* Whether this process writes files and tells how it goes: it has rank 0, or there is no world. */
+int32_t shardrtIsPrimary(const shardrtWorld *world);
+/* Which rank runs where, a line each, without the last line break; belongs to the world. */
+const char *shardrtGetPlacement(const shardrtWorld *world);
+/* What a signal handler may call when a launcher asks for the end: a process that is silent then is given up soon. */
+void shardrtNoteTermination(void);
+/* Leaves in good order, with all others; after shardrtFail it ends all of them. Trainers must have been freed. */
+void shardrtFail(shardrtWorld *world);
+void shardrtDisconnect(shardrtWorld *world);
 
 /* Data: the bytes of a text as tokens; one .npy file for each model input; or random samples. */
 shardrtError *shardrtOpenText(const shardrtPlan *plan, const char *path, shardrtData **data);
@@ -94,14 +118,14 @@ typedef struct shardrtEvaluation {
 } shardrtEvaluation;
 
 /* Allocates all memory, reads the weights, and starts a thread for each rank. Without data (null) the trainer only
- * evaluates. */
+ * evaluates. With a world (else null) it runs the rank of this process. */
 shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *data,
-                                   const shardrtTrainerOptions *options, shardrtTrainer **trainer);
+                                   const shardrtTrainerOptions *options, shardrtWorld *world, shardrtTrainer **trainer);
 /* Runs one step on all ranks. After an error no further step can run. */
 shardrtError *shardrtRunStep(shardrtTrainer *trainer, shardrtStepMetrics *metrics);
 /* The loss of the parameters as they are, without dropout. Training goes on afterwards as if nothing had been. */
 shardrtError *shardrtEvaluate(shardrtTrainer *trainer, const shardrtData *data, shardrtEvaluation *evaluation);
-/* Bytes allocated for a rank's arena, and beside it for matrix products; -1 if there is no such rank. */
+/* Bytes allocated for a rank's arena, and beside it for matrix products; -1 if there is no such rank here. */
 int64_t shardrtGetArenaBytes(const shardrtTrainer *trainer, int64_t rank);
 int64_t shardrtGetWorkspaceBytes(const shardrtTrainer *trainer, int64_t rank);
 /* What to tell about how the plan runs on this machine, a line without a break, or empty; belongs to the trainer. */
@@ -110,7 +134,7 @@ const char *shardrtGetTrainerRemarks(const shardrtTrainer *trainer);
 int64_t shardrtGetStepsPerEpoch(const shardrtTrainer *trainer);
 int64_t shardrtGetDroppedSamples(const shardrtTrainer *trainer);
 /* Writes the last step's mean gradients (reduced, before clipping), or the parameters: by name, in global shapes, f32,
- * as safetensors. */
+ * as safetensors. With a world the primary process writes them, and all call it. */
 shardrtError *shardrtDumpGradients(const shardrtTrainer *trainer, const char *path);
 shardrtError *shardrtDumpParameters(const shardrtTrainer *trainer, const char *path);
 /* Whether a file could be written there: for asking before training what a dump would find out after it. */

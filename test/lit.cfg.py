@@ -27,5 +27,8 @@ if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 if config.compiler:
     config.available_features.add("compiler")
+# Processes of one machine; sanitizers do not know what MPI does.
+if os.path.exists(os.path.join(bin_dir, "libshardrt-mpi.so")) and shutil.which("mpirun") and not config.sanitizer:
+    config.available_features.add("mpi")
 for sanitizer in filter(None, config.sanitizer.split(",")):
     config.available_features.add(sanitizer)

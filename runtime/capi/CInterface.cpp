@@ -167,7 +167,10 @@ shardrtError *shardrtAgree(shardrtWorld *world, shardrtError *error) {
   if (!world)
     return error;
   std::unique_ptr<shardrtError> own(error);
-  Status status = world->world->agree(error ? Status(StatusKind::InvalidArgument, "this process has failed") : Status());
+  Status mine;
+  if (error)
+    mine = Status(error->text.empty() ? StatusKind::Aborted : StatusKind::InvalidArgument, "this process has failed");
+  Status status = world->world->agree(mine);
   if (status.isOk())
     return nullptr;
   // Its own error says more than the status; where another process has one, that says it.
@@ -189,15 +192,20 @@ shardrtError *shardrtAgreeOnAny(shardrtWorld *world, int32_t mine, int32_t *any)
 }
 
 shardrtError *shardrtAssignRanks(shardrtWorld *world, const shardrtPlan *plan) {
-  return guarded([&]() -> Status {
+  bool isEnded = false; // because of another process, which tells
+  shardrtError *error = guarded([&]() -> Status {
     SHARDRT_RETURN_IF_ERROR(checkPointer(plan, "plan"));
     if (!world)
       return {};
     world->loaded = plan->loaded;
-    SHARDRT_RETURN_IF_ERROR(world->world->assign(plan->loaded->plan));
+    Status status = world->world->assign(plan->loaded->plan);
+    isEnded = status.kind() == StatusKind::Aborted;
     world->placement = fmt::format("{}", fmt::join(world->world->placement(), "\n"));
-    return {};
+    return status;
   });
+  if (error && isEnded)
+    error->text.clear();
+  return error;
 }
 
 int32_t shardrtIsPrimary(const shardrtWorld *world) { return !world || world->world->isPrimary(); }
@@ -298,7 +306,7 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
     if (data)
       result->dataset = data->dataset;
     SHARDRT_ASSIGN(result->trainer, Trainer::create(*result->loaded, result->dataset.get(), chosen,
-                                                     world ? world->world.get() : nullptr));
+                                                    world ? world->world.get() : nullptr));
     result->world = world;
     result->remarks = result->trainer->remarks();
     *trainer = result.release();

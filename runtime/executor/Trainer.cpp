@@ -31,9 +31,9 @@ Trainer::Trainer(const LoadedPlan &plan, const TrainerOptions &options, World *g
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const LoadedPlan &plan, const Dataset *dataset,
                                                  const TrainerOptions &options, World *world) {
-  SHARDRT_RETURN_IF_ERROR(
-      world ? checkMachine(plan.plan, world->ranksOnMachine(), options.threadsPerRank, thisMachine())
-            : checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
+  SHARDRT_RETURN_IF_ERROR(world
+                              ? checkMachine(plan.plan, world->ranksOnMachine(), options.threadsPerRank, thisMachine())
+                              : checkMachine(plan.plan, options.threadsPerRank, thisMachine()));
   std::unique_ptr<Trainer> trainer(new Trainer(plan, options, world));
   SHARDRT_RETURN_IF_ERROR(trainer->prepare(dataset));
   return trainer;

@@ -46,8 +46,8 @@ struct EvaluationReport {
 class Trainer {
 public:
   /// Opens kernels and weights, starts the ranks, and lets each one prepare. The plan and the dataset must outlive the
-  /// trainer; without a dataset it only evaluates. `world` says which ranks are local, null that all are; where they are
-  /// not, every process makes the same calls.
+  /// trainer; without a dataset it only evaluates. `world` says which ranks are local, null that all are; where they
+  /// are not, every process makes the same calls.
   static Result<std::unique_ptr<Trainer>> create(const LoadedPlan &plan, const Dataset *dataset,
                                                  const TrainerOptions &options, World *world = nullptr);
   ~Trainer();
@@ -96,7 +96,7 @@ private:
   World &world;
   std::vector<std::unique_ptr<RankExecutor>> executors; // by rank; null where it is another process's
   std::vector<int64_t> outputRanks;                     // local ones that have all outputs
-  double plannedRate = 0;          // learning rate of the plan
+  double plannedRate = 0;                               // learning rate of the plan
   int64_t nextStep = 0;
   bool broken = false;
   StepReport lastReport;

@@ -216,7 +216,8 @@ private:
   }
 
   bool train() {
-    rt::Progress progress(stdout, isatty(STDOUT_FILENO), options.steps);
+    // A launcher's terminal is not the user's.
+    rt::Progress progress(stdout, !world && isatty(STDOUT_FILENO), options.steps);
     Clock::time_point begin = Clock::now();
     while (stepsDone < options.steps && !stopping) {
       Clock::time_point stepBegin = Clock::now();
@@ -266,8 +267,8 @@ private:
       return false;
     if (result.dropped > 0 && !toldDropped)
       warn("warning: evaluation leaves out the last {} samples, which make no whole batch\n"
-                        "note: the loss of the model has no labels that count nothing, with which it could be filled\n",
-                        result.dropped);
+           "note: the loss of the model has no labels that count nothing, with which it could be filled\n",
+           result.dropped);
     toldDropped |= result.dropped > 0;
     metrics = {result.loss, result.samples};
     return true;

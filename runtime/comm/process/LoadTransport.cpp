@@ -31,10 +31,10 @@ Result<bool> isOneOfSeveral() {
   for (const char *size : {"WORLD_SIZE", "SLURM_NTASKS"}) {
     bool isStep = std::string_view(size) == "WORLD_SIZE" ? std::getenv("RANK") : std::getenv("SLURM_PROCID");
     if (numberOf(size) > 1 && isStep)
-      return Status(StatusKind::Unsupported,
-                    fmt::format("environment: {}={}, but nothing that connects the processes [run-world]", size,
-                                numberOf(size)),
-                    "start CPU ranks with mpirun, or srun --mpi=pmix; to train all ranks in one process, unset it");
+      return Status(
+          StatusKind::Unsupported,
+          fmt::format("environment: {}={}, but nothing that connects the processes [run-world]", size, numberOf(size)),
+          "start CPU ranks with mpirun, or srun --mpi=pmix; to train all ranks in one process, unset it");
   }
   return false;
 }
@@ -45,17 +45,18 @@ Result<shardrtTransport> connectProcesses() {
   std::string problem;
   void *module = nullptr;
   // Global symbols: MPI loads plug-ins of its own, which look for them.
-  for (const std::string &path : {(folder / kModule).string(), (folder / "../lib" / kModule).string(), std::string(kModule)}) {
+  for (const std::string &path :
+       {(folder / kModule).string(), (folder / "../lib" / kModule).string(), std::string(kModule)}) {
     module = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (module)
       break;
     problem = dlerror();
   }
   if (!module)
-    return Status(StatusKind::Unsupported,
-                  fmt::format("several processes have been started, but {} cannot be loaded: {} [run-world]", kModule,
-                              problem),
-                  "install libopenmpi-dev and build again, or start one process");
+    return Status(
+        StatusKind::Unsupported,
+        fmt::format("several processes have been started, but {} cannot be loaded: {} [run-world]", kModule, problem),
+        "install libopenmpi-dev and build again, or start one process");
   auto connect = reinterpret_cast<shardrtConnectFunction>(dlsym(module, SHARDRT_CONNECT_SYMBOL));
   shardrtTransport transport = {};
   const char *error = connect ? connect(&transport) : "it is another library";

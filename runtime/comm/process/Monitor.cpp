@@ -130,11 +130,11 @@ void Monitor::giveUp(const Peer &peer) {
     _exit(1);
   }
   double silence = std::chrono::duration<double>(Clock::now() - peer.heard).count();
-  std::string text = fmt::format(
-      "error: {} does not answer any more, for {:.1f} s [run-lost]\n"
-      "note: its process {} on host {} has died, hangs or has been stopped; all others end\n",
-      setting.describe(peer.rank, peer.last.position), silence,
-      setting.places[peer.rank].pid, setting.places[peer.rank].host);
+  std::string text =
+      fmt::format("error: {} does not answer any more, for {:.1f} s [run-lost]\n"
+                  "note: its process {} on host {} has died, hangs or has been stopped; all others end\n",
+                  setting.describe(peer.rank, peer.last.position), silence, setting.places[peer.rank].pid,
+                  setting.places[peer.rank].host);
   for (size_t at = 0; at < text.size();) {
     ssize_t written = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
     if (written <= 0)

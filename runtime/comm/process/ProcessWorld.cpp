@@ -106,8 +106,8 @@ void ProcessWorld::Endpoint::receive(const CollectiveCall &call, const Group &gr
 }
 
 /// Of the inputs of all members, those of others lie in the scratch one after another.
-void ProcessWorld::Endpoint::combine(const CollectiveCall &call, const Group &group, const void *mine,
-                                     int64_t elements, void *output) {
+void ProcessWorld::Endpoint::combine(const CollectiveCall &call, const Group &group, const void *mine, int64_t elements,
+                                     void *output) {
   int64_t bytes = elements * elementBytes(call.type), members = group.members.size();
   inputs.assign(members, call);
   inputPointers.resize(members);
@@ -265,8 +265,9 @@ Status ProcessWorld::Endpoint::finish() {
   if (different < 0)
     return status;
   auto peer = std::ranges::find(world.processOf, transfers.peer(different)) - world.processOf.begin();
-  return Status(StatusKind::Mismatch, fmt::format("expects {}, but {} sends {}", describe(transfers.expected(different)),
-                                                  world.mesh->describe(peer), describe(transfers.got(different))));
+  return Status(StatusKind::Mismatch,
+                fmt::format("expects {}, but {} sends {}", describe(transfers.expected(different)),
+                            world.mesh->describe(peer), describe(transfers.got(different))));
 }
 
 //===-- The world -------------------------------------------------------------------------------------------------===//
@@ -323,10 +324,13 @@ Status ProcessWorld::shareFromFirst(void *data, int64_t bytes) {
 }
 
 Status ProcessWorld::agree(Status own) {
-  int32_t failure = own.isOk() ? 0 : 1;
+  enum : int32_t { kGood, kFailed, kEnded }; // Ended: because of another one, which tells
+  int32_t outcome = own.isOk() ? kGood : own.kind() == StatusKind::Aborted ? kEnded : kFailed;
   std::vector<int32_t> all(transport.processes);
-  Status status = exchangeWithFirst(&failure, all.data(), sizeof(failure));
-  auto first = static_cast<int32_t>(std::ranges::find(all, 1) - all.begin());
+  Status status = exchangeWithFirst(&outcome, all.data(), sizeof(outcome));
+  auto first = static_cast<int32_t>(std::ranges::find(all, kFailed) - all.begin());
+  if (first == transport.processes)
+    first = static_cast<int32_t>(std::ranges::find(all, kEnded) - all.begin());
   if (status.isOk())
     status = shareFromFirst(&first, sizeof(first));
   if (!status.isOk())

@@ -56,18 +56,20 @@ void Transfers::receive(int32_t peer, int32_t tag, const MessageHeader &expected
 
 /// Headers lie in the list, which does not move any more once waiting begins.
 Status Transfers::begin(Transfer &transfer) {
-  auto start = transfer.isSend ? [](const shardrtTransport &t, Transfer &x) {
-    return t.send(t.state, x.peer, x.tag, &x.header, sizeof(x.header), &x.ofHeader);
-  } : [](const shardrtTransport &t, Transfer &x) {
-    return t.receive(t.state, x.peer, x.tag, &x.header, sizeof(x.header), &x.ofHeader);
-  };
+  auto start =
+      transfer.isSend
+          ? [](const shardrtTransport &t,
+               Transfer &x) { return t.send(t.state, x.peer, x.tag, &x.header, sizeof(x.header), &x.ofHeader); }
+          : [](const shardrtTransport &t, Transfer &x) {
+              return t.receive(t.state, x.peer, x.tag, &x.header, sizeof(x.header), &x.ofHeader);
+            };
   SHARDRT_RETURN_IF_ERROR(check(start(transport, transfer)));
   transfer.hasData = transfer.bytes == 0;
   if (!transfer.isSend || transfer.hasData)
     return {};
   transfer.dataBegun = true;
-  return check(
-      transport.send(transport.state, transfer.peer, transfer.tag + 1, transfer.data, transfer.bytes, &transfer.ofData));
+  return check(transport.send(transport.state, transfer.peer, transfer.tag + 1, transfer.data, transfer.bytes,
+                              &transfer.ofData));
 }
 
 Status Transfers::step(Transfer &transfer, int index, int &mismatch, bool &moved) {

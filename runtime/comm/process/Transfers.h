@@ -27,7 +27,9 @@ struct MessageHeader {
   int64_t bytes = 0;
   char identity[80] = {}; // the beginning of the name
 
-  void setIdentity(std::string_view name) { std::memcpy(identity, name.data(), std::min(name.size(), sizeof(identity) - 1)); }
+  void setIdentity(std::string_view name) {
+    std::memcpy(identity, name.data(), std::min(name.size(), sizeof(identity) - 1));
+  }
   bool operator==(const MessageHeader &other) const { return std::memcmp(this, &other, sizeof(*this)) == 0; }
 };
 static_assert(sizeof(MessageHeader) == 24 + 16 + 80, "no padding: headers are compared as bytes");
@@ -36,7 +38,8 @@ static_assert(sizeof(MessageHeader) == 24 + 16 + 80, "no padding: headers are co
 class Transfers {
 public:
   /// `failed` ends waiting.
-  Transfers(const shardrtTransport &transport, const std::atomic<bool> &failed) : transport(transport), failed(failed) {}
+  Transfers(const shardrtTransport &transport, const std::atomic<bool> &failed)
+      : transport(transport), failed(failed) {}
 
   void clear() { count = 0; }
   /// `tag` and tag + 1 are used. `data` must stay until the transfers are done.

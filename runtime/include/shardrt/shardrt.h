@@ -11,8 +11,8 @@
  *
  * Functions that can fail return an error, null on success, which the caller frees. Nothing exits, nothing throws.
  * Handles are opaque, and freeing null does nothing. A trainer keeps what it needs of its plan and data: they may be
- * freed in any order; worlds come last. A handle is for one thread at a time. In structs that the caller fills, `size` is the struct's
- * size as the caller knows it, so that fields can be added at the end.
+ * freed in any order; worlds come last. A handle is for one thread at a time. In structs that the caller fills, `size`
+ * is the struct's size as the caller knows it, so that fields can be added at the end.
  */
 #ifndef SHARDRT_SHARDRT_H
 #define SHARDRT_SHARDRT_H

@@ -1,8 +1,8 @@
 //===-- ProcessWorldTest.cpp - ranks in processes do what ranks in threads do -------------------------------------===//
 
+#include "runtime/comm/process/ProcessWorld.h"
 #include "ThreadTransport.h"
 #include "runtime/comm/local/LocalWorld.h"
-#include "runtime/comm/process/ProcessWorld.h"
 
 #include <fmt/format.h>
 #include <functional>
@@ -176,8 +176,8 @@ Status exchangeInRing(int64_t rank, Communicator &communicator, std::string_view
     call.microBatch = 4;
     return call;
   };
-  MessageCall calls[] = {message(true, sent, "large"), message(false, received, "large"),
-                         message(true, small, "small"), message(false, receivedSmall, identity)};
+  MessageCall calls[] = {message(true, sent, "large"), message(false, received, "large"), message(true, small, "small"),
+                         message(false, receivedSmall, identity)};
   SHARDRT_RETURN_IF_ERROR(communicator.exchange(calls));
   EXPECT_EQ(received, std::vector<int64_t>(3000, before));
   EXPECT_EQ(receivedSmall[0], before * 10);

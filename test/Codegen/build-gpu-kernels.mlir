@@ -101,14 +101,14 @@ exec.kernel_def @long row domain [1, 8192] rows 1 items 1
   exec.yield %m : tensor<1x8192xf32>
 }
 
-// 32 columns a block, sixteen warps of rows.
+// 16 columns a block, 32 groups of rows.
 // CHECK-LABEL: gpu.func @columns(
 // CHECK-SAME: exec.cooperative, exec.shared_bytes = 4096 : i64
-// CHECK-SAME: known_block_size = array<i32: 512, 1, 1>, known_grid_size = array<i32: 3, 1, 1>
+// CHECK-SAME: known_block_size = array<i32: 512, 1, 1>, known_grid_size = array<i32: 5, 1, 1>
 // CHECK: scf.for {{.*}} iter_args(
 // CHECK: llvm.store %{{.*}} : f32, !llvm.ptr<3>
 // CHECK: gpu.barrier
-// CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<3> -> f32
+// CHECK-COUNT-32: llvm.load %{{.*}} : !llvm.ptr<3> -> f32
 exec.kernel_def @columns column domain [100, 70] rows 1 items 2
     attributes {operand_types = [memref<100x70xf32>, memref<70xf32>]} {
 ^bb0(%a: tensor<100x70xf32>):

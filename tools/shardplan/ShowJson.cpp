@@ -175,6 +175,8 @@ std::string showJson(const plan::Plan &plan, const PlanSummary &summary, const S
   result["ranks"] = rt::MeshView(plan.mesh()).ranks();
   result["training"] = trainingJson(plan.training());
   result["target"] = {{"kind", plan.target().kind()}, {"cpu", plan.target().cpu()}};
+  if (!plan.target().gpu_archs().empty())
+    result["target"]["gpu_archs"] = list(plan.target().gpu_archs());
   result["notes"] = list(plan.notes());
   result["parameters"] = parametersJson(plan);
   result["schedule_units"] = summary.chart.length;

@@ -84,7 +84,9 @@ private:
          training.lr_schedule(),
          training.warmup_steps() ? fmt::format(", warm-up {} steps", training.warmup_steps()) : "",
          training.clip_norm() > 0 ? fmt::format(", clip norm {:g}", training.clip_norm()) : "");
-    line("target     {} {}", plan.target().kind(), plan.target().cpu());
+    line("target     {} {}", plan.target().kind(),
+         plan.target().gpu_archs().empty() ? plan.target().cpu()
+                                           : fmt::format("{}", fmt::join(plan.target().gpu_archs(), " ")));
     line("parameters {} tensors, {} elements; kernels {}", plan.parameters_size(), grouped(parameterElements()),
          plan.kernels_size());
     for (const plan::Input &input : plan.inputs())

@@ -1,7 +1,8 @@
-//===-- ColumnKernel.cpp - reductions over rows: a block owns 32 columns ------------------------------------------===//
+//===-- ColumnKernel.cpp - reductions over rows: a block owns 16 columns ------------------------------------------===//
 //
-// Warp g of a block's G (fixed by the number of rows, Launch.h) adds rows g, g + G … in ascending order, each thread of
-// it a column. The G sums meet in shared memory, and the first warp combines them as a tree and does what follows.
+// Group g of a block's G (fixed by the number of rows, Launch.h) adds rows g, g + G … in ascending order, each of its
+// 16 threads a column. The G sums meet in shared memory, and the first group combines them as a tree and does what
+// follows.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 
@@ -52,13 +53,13 @@ LogicalResult ColumnBuilder::analyse() {
     (loop.isRow ? rowSizes : columnSizes).push_back(loop.size);
     (loop.isRow ? numRows : numColumns) *= loop.size;
   }
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - kWarp;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - kBlockColumns;
   if (numRows > kMost || numColumns > kMost)
     return kernel.def.emitOpError("has ")
            << numRows << " rows of " << numColumns << " elements, expected at most " << kMost;
   groups = getRowGroups(numRows);
-  kernel.block = groups * kWarp;
-  kernel.grid = llvm::divideCeil(numColumns, kWarp);
+  kernel.block = groups * kBlockColumns;
+  kernel.grid = llvm::divideCeil(numColumns, kBlockColumns);
   auto isNonZero = [](int64_t stride) { return stride != 0; };
   for (auto [index, node] : llvm::enumerate(graph.nodes)) {
     bool rows = node.isAccess && llvm::any_of(ArrayRef(node.strides).take_front(numRowLoops), isNonZero);
@@ -153,7 +154,7 @@ SmallVector<Value> ColumnBuilder::combineBatch(ArrayRef<unsigned> batch, ArrayRe
     auto reduce = cast<nn::ReduceOp>(graph.nodes[reduction].getOp());
     SmallVector<Value> parts;
     for (int64_t number = 0; number < groups; ++number) {
-      Value part = arith::AddIOp::create(builder, loc, lane, buildLike(kernel, lane, number * kWarp));
+      Value part = arith::AddIOp::create(builder, loc, lane, buildLike(kernel, lane, number * kBlockColumns));
       parts.push_back(loadShared(kernel, types[index], place + index * bytes, part));
     }
     results.push_back(
@@ -201,11 +202,11 @@ LogicalResult ColumnBuilder::build() {
   if (failed(analyse()))
     return failure();
   Value thread = buildThread(kernel), block = buildBlock(kernel);
-  group = buildDiv(kernel, thread, kWarp);
-  lane = buildRem(kernel, thread, kWarp);
-  Value column = arith::MulIOp::create(builder, loc, block, buildLike(kernel, block, kWarp));
+  group = buildDiv(kernel, thread, kBlockColumns);
+  lane = buildRem(kernel, thread, kBlockColumns);
+  Value column = arith::MulIOp::create(builder, loc, block, buildLike(kernel, block, kBlockColumns));
   column = arith::AddIOp::create(builder, loc, column, lane);
-  if (numColumns % kWarp != 0) {
+  if (numColumns % kBlockColumns != 0) {
     isColumn = buildLess(kernel, column, numColumns);
     column = arith::MinUIOp::create(builder, loc, column, buildLike(kernel, column, numColumns - 1));
   }

@@ -4,6 +4,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace shardc::codegen;
 
 int64_t shardc::codegen::getRowThreads(int64_t length) {
@@ -12,5 +14,5 @@ int64_t shardc::codegen::getRowThreads(int64_t length) {
 }
 
 int64_t shardc::codegen::getRowGroups(int64_t rows) {
-  return std::min<int64_t>(llvm::PowerOf2Ceil(llvm::divideCeil(rows, 4)), 16);
+  return std::clamp<int64_t>(llvm::PowerOf2Ceil(llvm::divideCeil(rows, 4)), kWarp / kBlockColumns, 32);
 }

@@ -21,7 +21,10 @@ inline constexpr int64_t kBlock = 128;
 /// Threads for a row of `length` elements: a power of two, at most 512. Part of the reduction tree.
 int64_t getRowThreads(int64_t length);
 
-/// Groups of rows that a column reduction over `rows` rows is divided into: a power of two, at most 16. Part of the
+/// Columns of a block of a column reduction: 16 of f32 are two sectors of memory.
+inline constexpr int64_t kBlockColumns = 16;
+
+/// Groups of rows that a column reduction over `rows` rows is divided into: a power of two from 2 to 32. Part of the
 /// reduction tree.
 int64_t getRowGroups(int64_t rows);
 

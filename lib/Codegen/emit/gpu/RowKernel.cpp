@@ -1,9 +1,9 @@
 //===-- RowKernel.cpp - row kernels with reductions ---------------------------------------------------------------===//
 //
 // T threads hold a row, T fixed by its length (Launch.h); a block holds max(T, 128) / T rows. Thread t takes the chunks
-// t, t + T … of 8 elements. A row of at most 8 T elements (every one up to 4096) is one chunk a thread, and stays in
-// registers from the first load to the last store. In longer rows a pass over the chunks for each level of reductions
-// computes again what it needs.
+// t, t + T … of 8 elements (of a row whose length 8 does not divide, elements t, t + T …). A row of at most 8 T
+// elements (every one up to 4096) is one chunk a thread, and stays in registers from the first load to the last store.
+// In longer rows a pass over the chunks for each level of reductions computes again what it needs.
 //
 // Every lane of a thread has an accumulator; a reduction then combines lanes, threads of a warp, and warps. Lanes
 // beyond the end of a row read its last elements, count as neutral, and store nothing, so that threads never diverge
@@ -129,8 +129,15 @@ Chunk RowBuilder::getChunk(Value number) {
     llvm::append_range(chunk.indices[0], inner);
     return chunk;
   }
+  // Vectors are not to be had from a ragged row: there, neighbouring threads take neighbouring elements.
+  int64_t laneStep = isWhole ? 1 : threads;
+  if (!isWhole) {
+    Value round = arith::SubIOp::create(builder, loc, number, thread);
+    round = arith::MulIOp::create(builder, loc, round, buildLike(kernel, round, kRowLanes));
+    first = arith::AddIOp::create(builder, loc, round, thread);
+  }
   for (int64_t lane = 0; lane < kRowLanes; ++lane) {
-    Value element = arith::AddIOp::create(builder, loc, first, buildLike(kernel, first, lane));
+    Value element = arith::AddIOp::create(builder, loc, first, buildLike(kernel, first, lane * laneStep));
     if (!isWhole) {
       chunk.mayStoreLane.push_back(buildLess(kernel, element, length));
       element = arith::MinUIOp::create(builder, loc, element, buildLike(kernel, element, length - 1));

@@ -19,9 +19,9 @@ std::string listCommands(const CLI::App &app) {
 }
 
 /// The command that the line has got to, whose options it is about.
-const CLI::App &innermost(const CLI::App &app) {
-  auto parsed = app.get_subcommands();
-  return parsed.empty() ? app : *parsed.front();
+const CLI::App *innermost(const CLI::App *app) {
+  auto parsed = app->get_subcommands();
+  return parsed.empty() ? app : parsed.front();
 }
 
 std::string describeExtra(const CLI::App &app) {
@@ -72,13 +72,13 @@ std::string describe(const CLI::App &app, const CLI::ParseError &error) {
     return "no plan given";
   if (dynamic_cast<const CLI::ExcludesError *>(&error))
     return "options that exclude one another: " + text;
-  return describeValue(innermost(app), text);
+  return describeValue(*innermost(&app), text);
 }
 
 } // namespace
 
 std::string renderParseError(const CLI::App &app, const CLI::ParseError &error) {
-  const CLI::App &command = innermost(app);
+  const CLI::App &command = *innermost(&app);
   std::string note = fmt::format("{} --help lists what it takes", app.get_name());
   if (dynamic_cast<const CLI::RequiredError *>(&error) && &command == &app && !listCommands(app).empty())
     note = fmt::format("the commands are {}", listCommands(app));

@@ -45,7 +45,7 @@ public:
   }
   ~PartialFolder() {
     if (isMade && !isCommitted)
-      llvm::sys::fs::remove_directories(path);
+      (void)llvm::sys::fs::remove_directories(path);
   }
   PartialFolder(const PartialFolder &) = delete;
   PartialFolder &operator=(const PartialFolder &) = delete;
@@ -54,7 +54,7 @@ public:
   std::string getFile(StringRef name) const { return join(path, name); }
 
   std::error_code commit() {
-    llvm::sys::fs::remove_directories(target);
+    (void)llvm::sys::fs::remove_directories(target);
     std::error_code error = llvm::sys::fs::rename(path, target);
     isCommitted = !error;
     return error;
@@ -82,7 +82,7 @@ LogicalResult report(MLIRContext *context, const rt::Status &status) {
 void describeWeightFiles(plan::Plan &plan) {
   for (plan::WeightFile &file : *plan.mutable_weight_files()) {
     SmallString<128> path(file.path());
-    llvm::sys::fs::make_absolute(path);
+    (void)llvm::sys::fs::make_absolute(path); // what stays relative is one that cannot be opened
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/false);
     file.set_path(std::string(path));
     if (rt::Result<rt::File> weights = rt::File::open(file.path()); weights.isOk())

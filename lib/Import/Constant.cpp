@@ -30,8 +30,9 @@ double roundToSemantics(const llvm::fltSemantics &semantics, double value) {
   return rounded.convertToDouble();
 }
 
-template <typename T> T readElement(const char *bytes, int64_t index) {
-  return llvm::support::endian::read<T, llvm::endianness::little>(bytes + index * static_cast<int64_t>(sizeof(T)));
+template <typename T> T readElement(StringRef bytes, int64_t index) {
+  return llvm::support::endian::read<T, llvm::endianness::little>(bytes.bytes_begin() +
+                                                                  index * static_cast<int64_t>(sizeof(T)));
 }
 
 } // namespace
@@ -186,7 +187,7 @@ void Constant::setInt(int64_t index, int64_t value) {
     value = value != 0;
     break;
   case TensorProto::INT8:
-    value = static_cast<int8_t>(value);
+    value = llvm::SignExtend64<8>(static_cast<uint64_t>(value));
     break;
   case TensorProto::UINT8:
     value = static_cast<uint8_t>(value);
@@ -238,17 +239,17 @@ Constant shardc::importer::decodeBytes(int32_t type, ArrayRef<int64_t> shape, St
   int64_t count = constant.getNumElements();
   auto fillInts = [&]<typename T>(T) {
     for (int64_t i = 0; i < count; ++i)
-      constant.ints[i] = static_cast<int64_t>(readElement<T>(bytes.data(), i));
+      constant.ints[i] = static_cast<int64_t>(readElement<T>(bytes, i));
   };
   for (int64_t i = 0; i < count && isFloatType(type); ++i) {
     if (type == TensorProto::FLOAT)
-      constant.floats[i] = llvm::bit_cast<float>(readElement<uint32_t>(bytes.data(), i));
+      constant.floats[i] = llvm::bit_cast<float>(readElement<uint32_t>(bytes, i));
     else if (type == TensorProto::DOUBLE)
-      constant.floats[i] = llvm::bit_cast<double>(readElement<uint64_t>(bytes.data(), i));
+      constant.floats[i] = llvm::bit_cast<double>(readElement<uint64_t>(bytes, i));
     else
       constant.floats[i] =
           decodeSmallFloat(type == TensorProto::FLOAT16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
-                           readElement<uint16_t>(bytes.data(), i));
+                           readElement<uint16_t>(bytes, i));
   }
   switch (type) {
   case TensorProto::BOOL:

@@ -276,7 +276,8 @@ private:
       clone.indexInFile = -1;
       clone.inputs[0] = value;
       std::string next = findNext(use, view);
-      value = next + "@" + name;
+      value = next;
+      value.append("@").append(name);
       for (std::string &output : clone.outputs)
         output = output == next ? value : std::string();
       clones[use.node].push_back(std::move(clone));

@@ -25,6 +25,7 @@ public:
       return failCycle(order);
     bool changed = !llvm::is_sorted(order);
     std::vector<Node> sorted;
+    sorted.reserve(order.size());
     for (int64_t index : order)
       sorted.push_back(std::move(graph.nodes[index]));
     graph.nodes = std::move(sorted);

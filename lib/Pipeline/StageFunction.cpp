@@ -28,13 +28,13 @@ StageFunction::StageFunction(func::FuncOp source, StringRef name, Dropout dropou
   builder.setInsertionPointToEnd(function.addEntryBlock());
 }
 
-Value StageFunction::addArgument(Value value, NamedAttrList attributes) {
-  Value argument = addArgument(value.getType(), value.getLoc(), std::move(attributes));
+Value StageFunction::addArgument(Value value, const NamedAttrList &attributes) {
+  Value argument = addArgument(value.getType(), value.getLoc(), attributes);
   mapping.map(value, argument);
   return argument;
 }
 
-Value StageFunction::addArgument(Type type, Location loc, NamedAttrList attributes) {
+Value StageFunction::addArgument(Type type, Location loc, const NamedAttrList &attributes) {
   argumentAttributes.push_back(attributes.getDictionary(builder.getContext()));
   return function.getBody().addArgument(type, loc);
 }
@@ -70,7 +70,7 @@ Value StageFunction::get(Value value) {
   return mapping.lookup(value);
 }
 
-void StageFunction::addResult(Value value, NamedAttrList attributes) {
+void StageFunction::addResult(Value value, const NamedAttrList &attributes) {
   results.push_back(value);
   resultAttributes.push_back(attributes.getDictionary(builder.getContext()));
 }

@@ -31,9 +31,9 @@ public:
   StageFunction(mlir::func::FuncOp source, llvm::StringRef name, Dropout dropout = Dropout::On);
 
   /// Adds an argument, which stands for `value` of the source function.
-  mlir::Value addArgument(mlir::Value value, mlir::NamedAttrList attributes);
+  mlir::Value addArgument(mlir::Value value, const mlir::NamedAttrList &attributes);
   /// Adds an argument that stands for nothing there.
-  mlir::Value addArgument(mlir::Type type, mlir::Location loc, mlir::NamedAttrList attributes);
+  mlir::Value addArgument(mlir::Type type, mlir::Location loc, const mlir::NamedAttrList &attributes);
   /// Clones an op, whose operands have been cloned or are free. Where dropout is off, what an op of a Dropout passes on
   /// stands for it.
   void clone(mlir::Operation *op);
@@ -42,7 +42,7 @@ public:
   /// Says what stands for a value of the source function.
   void set(mlir::Value value, mlir::Value here) { mapping.map(value, here); }
 
-  void addResult(mlir::Value value, mlir::NamedAttrList attributes);
+  void addResult(mlir::Value value, const mlir::NamedAttrList &attributes);
   /// Ends the function with its return.
   mlir::func::FuncOp finish();
 

@@ -267,7 +267,8 @@ private:
 
   static double countBytes(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    return static_cast<double>(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+    unsigned elementBytes = (type.getElementTypeBitWidth() + 7) / 8;
+    return static_cast<double>(type.getNumElements()) * elementBytes;
   }
 
   bool isBatched(Value value) const {

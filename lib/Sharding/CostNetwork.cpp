@@ -100,9 +100,11 @@ private:
   /// The entries that eliminating the variable visits.
   int64_t getTableSize(int variable) const {
     int64_t size = sizes[variable];
-    for (int other : neighbours[variable])
-      if ((size *= sizes[other]) > maxTableSize)
+    for (int other : neighbours[variable]) {
+      size *= sizes[other];
+      if (size > maxTableSize)
         return maxTableSize + 1;
+    }
     return size;
   }
 

@@ -93,6 +93,8 @@ private:
       return statusOfExpression;                                                                                       \
   } while (false)
 
+// Declarations and names cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define SHARDRT_CONCAT_(a, b) a##b
 #define SHARDRT_CONCAT(a, b) SHARDRT_CONCAT_(a, b)
 #define SHARDRT_ASSIGN_(result, declaration, expression)                                                               \
@@ -100,6 +102,7 @@ private:
   if (!result.isOk())                                                                                                  \
     return result.takeStatus();                                                                                        \
   declaration = std::move(*result)
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// Declares a variable with the value of `expression`, a Result, or returns its Status.
 #define SHARDRT_ASSIGN(declaration, expression)                                                                        \

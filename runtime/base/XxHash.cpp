@@ -31,7 +31,7 @@ uint64_t hashStripes(const char *&at, const char *end, uint64_t seed) {
   uint64_t lanes[4] = {seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1};
   for (; end - at >= 32; at += 32)
     for (int i = 0; i < 4; ++i)
-      lanes[i] = mixLane(lanes[i], readLittle<uint64_t>(at + 8 * i));
+      lanes[i] = mixLane(lanes[i], readLittle<uint64_t>(at + size_t(8) * i));
   uint64_t hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
   for (uint64_t lane : lanes)
     hash = mergeAccumulator(hash, lane);

@@ -57,7 +57,7 @@ template <typename Body> shardrtError *guarded(Body body) {
   return status.isOk() ? nullptr : new shardrtError{renderWithRemedy(status)};
 }
 
-Status checkPointer(const void *pointer, const char *what) {
+template <typename T> Status checkPointer(const T *pointer, const char *what) {
   if (pointer)
     return {};
   return Status(StatusKind::InvalidArgument, fmt::format("argument '{}': null", what), "shardrt.h says what it is");
@@ -240,6 +240,7 @@ shardrtError *shardrtOpenArrays(const shardrtPlan *plan, const char *const *name
     SHARDRT_RETURN_IF_ERROR(checkPointer(plan, "plan"));
     SHARDRT_RETURN_IF_ERROR(checkPointer(data, "data"));
     std::vector<std::pair<std::string, std::string>> files;
+    files.reserve(count);
     for (size_t i = 0; i < count; ++i)
       files.emplace_back(names[i], paths[i]);
     SHARDRT_ASSIGN(std::unique_ptr<Dataset> dataset, openArrays(plan->loaded->plan, files));

@@ -33,9 +33,11 @@ struct Sum {
   }
 };
 
-/// The larger one; a NaN wins.
+/// The larger one; a NaN, which differs from itself, wins.
 struct Max {
-  template <typename T> static T combine(T a, T b) { return a > b || a != a ? a : b; }
+  template <typename T> static T combine(T a, T b) {
+    return a > b || a != a ? a : b; // NOLINT(misc-redundant-expression)
+  }
 };
 
 template <typename T> constexpr bool kIsLow = std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;

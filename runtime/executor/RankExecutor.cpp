@@ -219,7 +219,7 @@ double RankExecutor::readOutput(const plan::Output &output) const {
   case plan::F64:
     return read(double());
   case plan::I64:
-    return static_cast<double>(read(int64_t()));
+    return read(int64_t());
   case plan::I32:
     return read(int32_t());
   default:

@@ -241,7 +241,8 @@ private:
       if (operand.sizes(i) == 0)
         return;
       int64_t reach = checkedProduct(operand.sizes(i) - 1, operand.strides(i));
-      if (operand.sizes(i) < 0 || reach < 0 || (extent += reach) > kMaxBytes) {
+      extent += reach;
+      if (operand.sizes(i) < 0 || reach < 0 || extent > kMaxBytes) {
         fail("plan-operand", "{}: buffer '{}' with size {} and stride {}", where, buffer.name(), operand.sizes(i),
              operand.strides(i));
         return;

@@ -26,7 +26,7 @@ Status corrupt(const std::string &path, const char *what) {
 }
 
 /// One of a plan's two files cannot be read.
-Status unreadable(const std::string &folder, const char *name, Status cause) {
+Status unreadable(const std::string &folder, const char *name, const Status &cause) {
   Status status(cause.kind(),
                 fmt::format("plan '{}': no readable {} in it: {} [plan-file]", folder, name, cause.message()));
   if (cause.kind() == StatusKind::NotFound)

@@ -203,6 +203,7 @@ std::vector<int64_t> refine(const std::vector<int64_t> &outer, const plan::Shard
 
 std::vector<int64_t> ShardIndex::shape() const {
   std::vector<int64_t> result;
+  result.reserve(dims.size());
   for (const auto &dim : dims)
     result.push_back(static_cast<int64_t>(dim.size()));
   return result;

@@ -23,7 +23,7 @@ template <typename T> T load(const char *values, int64_t index) {
 template <typename T> Status checkBound(const plan::Input &input, int64_t sample, const char *values) {
   int64_t count = sampleElements(input);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t value = static_cast<int64_t>(load<T>(values, i));
+    auto value = int64_t{load<T>(values, i)};
     if (value >= 0 && value < input.index_bound())
       continue;
     if (input.has_ignore_value() && value == input.ignore_value())
@@ -64,7 +64,7 @@ template <typename T> bool isAll(int64_t wanted, int64_t count, const char *valu
 
 /// Calls `visit` with a zero of an integer type, if it is one that indices have.
 template <typename Visit> auto visitIndexType(plan::ElementType type, Visit visit) -> decltype(visit(int64_t())) {
-  switch (type) {
+  switch (type) { // NOLINT(bugprone-branch-clone): each branch is of another type
   case plan::I64:
     return visit(int64_t());
   case plan::I32:

@@ -124,7 +124,7 @@ Status splitFile(const MappedFile &file, std::string_view &header, std::string_v
                   "save each of its arrays on its own, with numpy.save");
   if (!bytes.starts_with("\x93NUMPY") || bytes.size() < 10)
     return damaged(file.path(), "not a .npy file");
-  int major = bytes[6];
+  int major = static_cast<unsigned char>(bytes[6]);
   if (major != 1 && major != 2)
     return Status(StatusKind::Unsupported,
                   fmt::format("array '{}': .npy version {}, expected 1 or 2 [data-file]", file.path(), major),

@@ -46,7 +46,8 @@ bool divideIntervals(const std::vector<View> &views, Cells &cells) {
   for (size_t v = 0; v < views.size(); ++v) {
     for (int cell = index(views[v].offset); cell < index(views[v].end()); ++cell)
       cells.ofView[v].push_back(cell);
-    if ((listed += cells.ofView[v].size()) > kMaxListed)
+    listed += cells.ofView[v].size();
+    if (listed > kMaxListed)
       return false;
   }
   return true;
@@ -135,7 +136,8 @@ bool divideGrid(const std::vector<View> &views, Cells &cells) {
           finer.push_back(cell * int(ends[i].size()) + digit);
       list = std::move(finer);
     }
-    if ((listed += list.size()) > kMaxListed)
+    listed += list.size();
+    if (listed > kMaxListed)
       return false;
     cells.ofView[v] = std::move(list);
   }

@@ -171,7 +171,8 @@ bool Simulation::isWithinBounds() {
 }
 
 void Simulation::visit(size_t count) {
-  if ((visits += int64_t(count)) <= kMaxVisits || stopped)
+  visits += int64_t(count);
+  if (visits <= kMaxVisits || stopped)
     return;
   stopped = true;
   report.add("plan-size", {index}, fmt::format("accesses of one step, expected at most {}, got more", kMaxVisits));

@@ -97,7 +97,7 @@ private:
   }
 
   /// What an instruction reads as a partial value, it must hand on as one; parameters and states are complete.
-  void checkCompute(int i, const plan::Instruction &instruction) {
+  void checkCompute(int i, const plan::Instruction & /*instruction*/) {
     const BlockAccesses &list = accesses.blocks[block];
     Axes in, out;
     bool writesPersistent = false;

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
-#include <type_traits>
 #include <unistd.h>
 
 using namespace shardc;
@@ -97,12 +96,10 @@ private:
   }
 
   /// What has failed here ends all processes: the others cannot know.
-  template <typename Error> bool failedAlone(Error error) {
-    bool isFailure;
-    if constexpr (std::is_pointer_v<Error>)
-      isFailure = tellError(error);
-    else
-      isFailure = failed(error);
+  bool failedAlone(shardrtError *error) { return failAll(tellError(error)); }
+  bool failedAlone(const rt::Status &status) { return failAll(failed(status)); }
+
+  bool failAll(bool isFailure) {
     if (isFailure)
       shardrtFail(world.get());
     return isFailure;

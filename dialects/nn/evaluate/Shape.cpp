@@ -120,7 +120,7 @@ bool evaluateShape(const Evaluation &evaluation) {
       .Case([&](ConstantOp op) { return result = Tensor::get(op.getValue()), true; })
       .Case([&](IotaOp op) { return evaluateIota(op, result), true; })
       .Case([&](BroadcastInDimOp op) { return evaluateBroadcast(op, *operands[0], result), true; })
-      .Case([&](ReshapeOp op) {
+      .Case([&](ReshapeOp /*op*/) {
         result.floats = operands[0]->floats;
         result.integers = operands[0]->integers;
         return true;

@@ -70,59 +70,61 @@ Value buildPowExponentCotangent(TensorBuilder build, Value base, Value y, Value 
 
 } // namespace
 
-SmallVector<Value> NegOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> NegOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   return {TensorBuilder(builder, getLoc()).neg(cotangents[0])};
 }
 
-SmallVector<Value> ExpOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> ExpOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   return {TensorBuilder(builder, getLoc()).mul(cotangents[0], getResult())};
 }
 
-SmallVector<Value> LogOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> LogOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   return {TensorBuilder(builder, getLoc()).div(cotangents[0], getInput())};
 }
 
-SmallVector<Value> SqrtOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> SqrtOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   return {build.div(build.mul(cotangents[0], 0.5), getResult())};
 }
 
-SmallVector<Value> RsqrtOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> RsqrtOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   Value y = getResult();
   return {build.mul(build.mul(cotangents[0], -0.5), build.mul(y, build.mul(y, y)))};
 }
 
-SmallVector<Value> TanhOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> TanhOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   Value y = getResult();
   return {build.mul(cotangents[0], build.sub(build.splatLike(y, 1), build.mul(y, y)))};
 }
 
-SmallVector<Value> ErfOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> ErfOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   Value x = getInput();
   Value bell = build.exp(build.neg(build.mul(x, x)));
   return {build.mul(cotangents[0], build.mul(bell, 2 * std::numbers::inv_sqrtpi))};
 }
 
-SmallVector<Value> LogisticOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> LogisticOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                               ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   Value y = getResult();
   return {build.mul(cotangents[0], build.mul(y, build.sub(build.splatLike(y, 1), y)))};
 }
 
-SmallVector<Value> SinOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> SinOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   return {build.mul(cotangents[0], build.cos(getInput()))};
 }
 
-SmallVector<Value> CosOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> CosOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   return {build.neg(build.mul(cotangents[0], build.sin(getInput())))};
 }
 
-SmallVector<Value> AddOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> AddOp::buildCotangents(OpBuilder & /*builder*/, ArrayRef<Value> cotangents,
+                                          ArrayRef<bool> /*needed*/) {
   return {cotangents[0], cotangents[0]};
 }
 
@@ -167,7 +169,8 @@ SmallVector<Value> SelectOp::buildCotangents(OpBuilder &builder, ArrayRef<Value>
           needed[2] ? build.select(getPredicate(), zero, g) : Value()};
 }
 
-SmallVector<Value> ConvertOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> ConvertOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                              ArrayRef<bool> /*needed*/) {
   Type from = getTensorType(getInput()).getElementType();
   if (!isa<FloatType>(from))
     return {Value()};

@@ -7,7 +7,8 @@ using namespace shardc;
 using namespace shardc::nn;
 
 /// y (g − Σ g·y)
-SmallVector<Value> SoftmaxOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> SoftmaxOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                              ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   Value y = getResult(), g = cotangents[0];
   auto type = nn::getTensorType(y);

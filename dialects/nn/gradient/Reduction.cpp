@@ -41,7 +41,8 @@ Value buildProductCotangent(TensorBuilder build, Spread spread, ReduceOp op, Val
 
 } // namespace
 
-SmallVector<Value> ReduceOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> ReduceOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                             ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   auto from = nn::getTensorType(getInput());
   Spread spread{build, from.getShape(), {}};

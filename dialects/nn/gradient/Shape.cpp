@@ -8,7 +8,7 @@ using namespace shardc::nn;
 
 /// Sums over the dimensions that the broadcast made or widened.
 SmallVector<Value> BroadcastInDimOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
-                                                     ArrayRef<bool> needed) {
+                                                     ArrayRef<bool> /*needed*/) {
   TensorBuilder build(builder, getLoc());
   auto from = nn::getTensorType(getInput()), to = nn::getTensorType(getResult());
   SmallVector<bool> kept(to.getRank(), false);
@@ -21,16 +21,18 @@ SmallVector<Value> BroadcastInDimOp::buildCotangents(OpBuilder &builder, ArrayRe
   return {build.reshape(build.sum(cotangents[0], summed), from.getShape())};
 }
 
-SmallVector<Value> ReshapeOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> ReshapeOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                              ArrayRef<bool> /*needed*/) {
   return {TensorBuilder(builder, getLoc()).reshape(cotangents[0], nn::getTensorType(getInput()).getShape())};
 }
 
-SmallVector<Value> TransposeOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> TransposeOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                                ArrayRef<bool> /*needed*/) {
   return {TensorBuilder(builder, getLoc()).transpose(cotangents[0], invertPermutation(getPermutation()))};
 }
 
 /// Pads with zeros: in front and behind what was cut off, between elements what the strides skipped.
-SmallVector<Value> SliceOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> SliceOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   auto from = nn::getTensorType(getInput()), to = nn::getTensorType(getResult());
   if (to.getNumElements() == 0)
     return {Value()};
@@ -43,7 +45,7 @@ SmallVector<Value> SliceOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> 
   return {TensorBuilder(builder, getLoc()).pad(cotangents[0], getStarts(), high, interior)};
 }
 
-SmallVector<Value> PadOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed) {
+SmallVector<Value> PadOp::buildCotangents(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> /*needed*/) {
   auto from = nn::getTensorType(getInput());
   SmallVector<int64_t> limits, strides;
   for (int64_t dim = 0; dim < from.getRank(); ++dim) {

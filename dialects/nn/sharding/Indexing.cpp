@@ -39,7 +39,7 @@ int64_t GatherOp::getBytes() {
   return 2 * result.getNumElements() * ((result.getElementTypeBitWidth() + 7) / 8);
 }
 
-SmallVector<Value> GatherOp::partition(OpBuilder &builder, ValueRange operands, TypeRange resultTypes,
+SmallVector<Value> GatherOp::partition(OpBuilder &builder, ValueRange operands, TypeRange /*resultTypes*/,
                                        ArrayRef<dist::ShardingAttr> shardings) {
   dist::DimAttr table = shardings[0].getDims()[getAxis()];
   Value indices = operands[1];

@@ -33,7 +33,7 @@ public:
 
 private:
   FailureOr<Placement> placeResult(Value value);
-  FailureOr<unsigned> getNode(Value value, Placement placement);
+  FailureOr<unsigned> getNode(Value value, const Placement &placement);
   LogicalResult addOperands(KernelNode &node, const Placement &placement);
   LogicalResult addReductionOperand(KernelNode &node, nn::ReduceOp reduce, const Placement &placement);
   LogicalResult addOperand(KernelNode &node, Value operand, Placement placement);
@@ -184,7 +184,7 @@ LogicalResult GraphBuilder::addOperands(KernelNode &node, const Placement &place
   return success();
 }
 
-FailureOr<unsigned> GraphBuilder::getNode(Value value, Placement placement) {
+FailureOr<unsigned> GraphBuilder::getNode(Value value, const Placement &placement) {
   auto key = std::make_pair(value.getAsOpaquePointer(), placement);
   if (auto it = known.find(key); it != known.end())
     return it->second;

@@ -26,7 +26,7 @@ public:
   explicit TemporaryFile(StringRef suffix) : error(llvm::sys::fs::createTemporaryFile("shardc", suffix, path)) {}
   ~TemporaryFile() {
     if (!error)
-      llvm::sys::fs::remove(path);
+      (void)llvm::sys::fs::remove(path);
   }
   TemporaryFile(const TemporaryFile &) = delete;
   TemporaryFile &operator=(const TemporaryFile &) = delete;

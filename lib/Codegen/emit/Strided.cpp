@@ -22,7 +22,7 @@ MemRefType getOperandType(exec::KernelDefOp def, unsigned operand) {
   return cast<MemRefType>(cast<TypeAttr>(def.getOperandTypes()[operand]).getValue());
 }
 
-void buildWalkFrom(OpBuilder &builder, Location loc, const StridedSpace &space, unsigned loop, SmallVector<Value> bases,
+void buildWalkFrom(OpBuilder &builder, Location loc, const StridedSpace &space, unsigned loop, ArrayRef<Value> bases,
                    function_ref<void(ArrayRef<Address>, Value)> visit) {
   auto advance = [&](ArrayRef<Value> from, Value index) {
     SmallVector<Value> to;
@@ -129,7 +129,7 @@ SmallVector<Address> shardc::codegen::buildAddresses(OpBuilder &builder, Locatio
 
 void shardc::codegen::buildWalk(OpBuilder &builder, Location loc, const StridedSpace &space, ArrayRef<Value> bases,
                                 function_ref<void(ArrayRef<Address>, Value)> visit) {
-  buildWalkFrom(builder, loc, space, 0, SmallVector<Value>(bases), visit);
+  buildWalkFrom(builder, loc, space, 0, bases, visit);
 }
 
 LogicalResult shardc::codegen::buildColumnBlocks(Kernel &kernel, int64_t numColumns,

@@ -11,6 +11,7 @@ using namespace shardc::pipeline;
 //   pp 2 |       F0 F1 F2 F3 B0 B1 B2 B3       U
 Schedule shardc::pipeline::scheduleGPipe(int64_t stages, int64_t microBatches) {
   std::vector<Action> actions;
+  actions.reserve(2 * microBatches + 1);
   for (int64_t m = 0; m < microBatches; ++m)
     actions.push_back({exec::ActionKind::Forward, m, m});
   for (int64_t m = 0; m < microBatches; ++m)

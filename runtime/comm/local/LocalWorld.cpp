@@ -11,7 +11,7 @@
 namespace shardc::rt {
 
 /// Collectives up to this size are done by the last member to arrive: one meeting instead of two.
-static constexpr int64_t kSmallBytes = 16 * 1024;
+static constexpr int64_t kSmallBytes = int64_t(16) * 1024;
 
 /// A communicator of some ranks, and its collective under way.
 struct LocalWorld::Meeting {
@@ -252,7 +252,7 @@ void LocalWorld::Endpoint::wakeOthers(const Meeting &meeting) {
 }
 
 /// Does all shares while the other members sleep.
-Status LocalWorld::Endpoint::performSmall(Meeting &meeting, std::unique_lock<std::mutex> &lock, int64_t position) {
+Status LocalWorld::Endpoint::performSmall(Meeting &meeting, std::unique_lock<std::mutex> &lock, int64_t /*position*/) {
   lock.unlock();
   for (size_t member = 0; member < meeting.calls.size(); ++member)
     performShare(meeting.calls, member);

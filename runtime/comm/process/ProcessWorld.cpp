@@ -14,7 +14,7 @@ namespace {
 /// Tags: 1 is the monitor's; headers and data take two each.
 constexpr int32_t kControlTag = 2, kFirstTag = 16;
 /// Up to this size everybody sends its whole input to everybody: one exchange instead of two.
-constexpr int64_t kSmallBytes = 16 * 1024;
+constexpr int64_t kSmallBytes = int64_t(16) * 1024;
 
 /// The elements [begin, end) that a member combines, in whole cache lines.
 std::pair<int64_t, int64_t> pieceOf(int64_t elements, int64_t member, int64_t members) {

@@ -32,7 +32,7 @@ char *at(void *data, int64_t bytes) { return static_cast<char *>(data) + bytes; 
 class ProcessWorld::Endpoint final : public Communicator {
 public:
   Endpoint(ProcessWorld &world, const plan::Plan &plan, int64_t rank)
-      : world(world), rank(rank), transfers(world.transport, world.failed) {
+      : world(world), rank(rank), transfers(world.transport) {
     for (const plan::Communicator &communicator : plan.communicators())
       groups.push_back({communicator.name(), world.mesh->members(communicator, rank), 0});
     for (Group &group : groups)
@@ -273,7 +273,7 @@ Status ProcessWorld::Endpoint::finish() {
 //===-- The world -------------------------------------------------------------------------------------------------===//
 
 ProcessWorld::ProcessWorld(const shardrtTransport &transport, const ProcessWorldOptions &options)
-    : transport(transport), options(options), control(this->transport, failed), local{transport.process} {}
+    : transport(transport), options(options), control(this->transport), local{transport.process} {}
 
 ProcessWorld::~ProcessWorld() {
   if (hasFailed) {

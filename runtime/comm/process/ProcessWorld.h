@@ -8,7 +8,7 @@
 //   reduce_scatter  block i of each input goes to member i, which combines it
 //   all_gather, all_to_all   as they are
 //
-// A Monitor (Monitor.h) watches over all processes; when one of them does not answer, waiting ends everywhere.
+// A Monitor (Monitor.h) watches over all processes, and ends them when one of them does not answer.
 //
 //===--------------------------------------------------------------------------------------------------------------===//
 #ifndef SHARDC_RUNTIME_COMM_PROCESS_PROCESSWORLD_H
@@ -70,8 +70,7 @@ private:
 
   shardrtTransport transport;
   ProcessWorldOptions options;
-  std::atomic<bool> failed{false}; // of the world: somebody does not answer
-  bool hasFailed = false;          // this process
+  bool hasFailed = false; // this process
   Transfers control;
   std::optional<MeshView> mesh;
   std::vector<ProcessPlace> places; // by process

@@ -110,8 +110,6 @@ Status Transfers::wait(int &mismatch) {
     }
     if (isDone)
       return {};
-    if (failed.load(std::memory_order_relaxed))
-      return Status(StatusKind::Aborted, "ended because another rank failed");
     if (moved)
       backoff.reset();
     else

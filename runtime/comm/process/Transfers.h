@@ -11,7 +11,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/comm/process/Transport.h"
 
-#include <atomic>
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -37,17 +37,14 @@ static_assert(sizeof(MessageHeader) == 24 + 16 + 80, "no padding: headers are co
 /// Messages that progress together. Adding allocates only where there have never been as many.
 class Transfers {
 public:
-  /// `failed` ends waiting.
-  Transfers(const shardrtTransport &transport, const std::atomic<bool> &failed)
-      : transport(transport), failed(failed) {}
+  explicit Transfers(const shardrtTransport &transport) : transport(transport) {}
 
   void clear() { count = 0; }
   /// `tag` and tag + 1 are used. `data` must stay until the transfers are done.
   void send(int32_t peer, int32_t tag, const MessageHeader &header, const void *data, int64_t bytes);
   void receive(int32_t peer, int32_t tag, const MessageHeader &expected, void *data, int64_t bytes);
 
-  /// Waits for all. Aborted after a failure of the world; Mismatch, with the index of the transfer in `mismatch`, where
-  /// a header is another than expected.
+  /// Waits for all. Mismatch, with the index of the transfer in `mismatch`, where a header is another than expected.
   Status wait(int &mismatch);
   /// What came in place of the expected header.
   const MessageHeader &got(int index) const { return list[index].header; }
@@ -73,7 +70,6 @@ private:
   Status check(const char *error) const;
 
   const shardrtTransport &transport;
-  const std::atomic<bool> &failed;
   std::vector<Transfer> list;
   size_t count = 0;
 };

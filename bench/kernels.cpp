@@ -230,10 +230,10 @@ int main(int argc, char **argv) {
   if (stage >= loaded->plan.programs_size())
     return fail(Status(StatusKind::InvalidArgument, fmt::format("no program for pp {} in '{}'", stage, folder),
                        fmt::format("--pp takes 0 to {}", loaded->plan.programs_size() - 1)));
-  Result<KernelLibrary> kernels = KernelLibrary::open(folder, loaded->plan);
+  Result<std::unique_ptr<KernelLibrary>> kernels = KernelLibrary::open(folder, loaded->plan);
   if (!kernels.isOk())
     return fail(kernels.status());
-  Bench bench(loaded->plan, loaded->plan.programs(stage), *kernels, repeat);
+  Bench bench(loaded->plan, loaded->plan.programs(stage), **kernels, repeat);
   Status status = bench.measure();
   if (!status.isOk())
     return fail(status);

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 runtime=(g++ cmake ninja-build libprotobuf-dev protobuf-compiler libdnnl-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-  libgtest-dev llvm-22-tools libopenmpi-dev openmpi-bin)
+  libgtest-dev llvm-22-tools libopenmpi-dev openmpi-bin libboost-context-dev)
 compiler=(libmlir-22-dev mlir-22-tools llvm-22-dev clang-22 libclang-rt-22-dev clang-format-22 clang-tidy-22 lld-22 mold ccache
   libonnx-dev)
 

@@ -103,7 +103,7 @@ FailureOr<KernelTarget> shardc::driver::getKernelTarget(MLIRContext *context, co
 }
 
 LogicalResult shardc::driver::emitKernelFiles(ModuleOp module, const KernelTarget &target,
-                                              std::function<std::string(StringRef)> getFile, plan::Plan &plan) {
+                                              const std::function<std::string(StringRef)> &getFile, plan::Plan &plan) {
   bool isGpu = !target.gpuArchs.empty();
   if (failed(isGpu ? emitForGpu(module, target, getFile, plan)
                    : emitForCpu(module, target, getFile(rt::kKernelsFile), plan)))

@@ -25,7 +25,7 @@ llvm::FailureOr<KernelTarget> getKernelTarget(mlir::MLIRContext *context, const 
 /// Compiles the kernels of `module` into files, whose path `getFile` gives for a name, and describes them in `plan`:
 /// target, checksums and launches.
 llvm::LogicalResult emitKernelFiles(mlir::ModuleOp module, const KernelTarget &target,
-                                    std::function<std::string(llvm::StringRef)> getFile, plan::Plan &plan);
+                                    const std::function<std::string(llvm::StringRef)> &getFile, plan::Plan &plan);
 
 /// Writes a file; an error at `loc` where that fails.
 llvm::LogicalResult writeFile(mlir::Location loc, const std::string &path, llvm::StringRef bytes);

@@ -39,7 +39,7 @@ public:
   explicit PartialFolder(StringRef target) : target(normalise(target)) {
     // LLVM puts relative names into the system's temporary folder, from where a rename may cross file systems.
     SmallString<128> absolute(this->target);
-    llvm::sys::fs::make_absolute(absolute);
+    (void)llvm::sys::fs::make_absolute(absolute);
     this->target = std::string(absolute);
     isMade = !llvm::sys::fs::createUniqueDirectory(this->target + ".partial", path);
   }

@@ -25,7 +25,7 @@ void seeThroughReshapes(Value &logits, Value &labels) {
 
 } // namespace
 
-CrossEntropy shardc::importer::buildCrossEntropy(NodeBuilder &builder, Operand logits, Operand labels,
+CrossEntropy shardc::importer::buildCrossEntropy(NodeBuilder &builder, const Operand &logits, const Operand &labels,
                                                  std::optional<int64_t> ignored, const Operand &classWeights) {
   Value x = builder.materialize(logits), y = builder.materialize(labels);
   seeThroughReshapes(x, y);

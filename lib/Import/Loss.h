@@ -17,8 +17,8 @@ inline constexpr int64_t kDefaultIgnore = -100;
 
 /// Builds the cross entropy of logits [rows…, classes] and labels [rows…]. Reshapes that only merge the rows are seen
 /// through. `classWeights` may be empty.
-CrossEntropy buildCrossEntropy(NodeBuilder &builder, Operand logits, Operand labels, std::optional<int64_t> ignored,
-                               const Operand &classWeights);
+CrossEntropy buildCrossEntropy(NodeBuilder &builder, const Operand &logits, const Operand &labels,
+                               std::optional<int64_t> ignored, const Operand &classWeights);
 /// Σ over all rows.
 mlir::Value sumRows(NodeBuilder &builder, mlir::Value rows);
 

@@ -294,6 +294,7 @@ shardrtError *shardrtCreateTrainer(const shardrtPlan *plan, const shardrtData *d
                     fmt::format("threads per rank: {}, expected at least 1 [run-threads]", given.threadsPerRank),
                     "give each rank one thread or more");
     TrainerOptions chosen;
+    chosen.device = given.emulates ? Device::Emulator : Device::Cpu;
     chosen.seed = given.seed;
     chosen.steps = given.steps;
     chosen.threadsPerRank = given.threadsPerRank;

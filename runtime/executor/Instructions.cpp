@@ -33,26 +33,39 @@ std::span<const int64_t> spanOf(const google::protobuf::RepeatedField<int64_t> &
 class KernelInstruction final : public Instruction {
 public:
   KernelInstruction(const PrepareContext &context, const plan::KernelCall &call)
-      : kernel(context.kernels.kernel(call.kernel())), items(call.items()) {
-    for (const plan::Operand &operand : call.reads())
-      addresses.emplace_back(context.program, operand);
-    for (const plan::Operand &operand : call.writes())
-      addresses.emplace_back(context.program, operand);
+      : kernels(context.kernels), kernel(call.kernel()), items(call.items()), reads(call.reads_size()) {
+    for (const auto *operands : {&call.reads(), &call.writes()})
+      for (const plan::Operand &operand : *operands) {
+        const plan::Buffer &buffer = context.program.buffers(static_cast<int>(operand.buffer()));
+        addresses.emplace_back(context.program, operand);
+        buffers.push_back({buffer.offset(), buffer.bytes()});
+      }
     pointers.resize(addresses.size());
+    slots.resize(addresses.size());
   }
 
   Status run(const RunContext &context) override {
-    for (size_t i = 0; i < addresses.size(); ++i)
+    for (size_t i = 0; i < addresses.size(); ++i) {
       pointers[i] = addresses[i].resolve(context);
-    context.threads->run(kernel, pointers.data(), context.control, items);
-    return {};
+      // From the operand back to where its slot begins.
+      const char *slot = static_cast<const char *>(pointers[i]) - (addresses[i].base - buffers[i].offset);
+      slots[i] = {slot, static_cast<size_t>(buffers[i].bytes)};
+    }
+    return kernels.run(kernel, {pointers, slots, reads}, *context.control, items, *context.threads);
   }
 
 private:
-  shardrtKernel kernel;
+  struct Place {
+    int64_t offset, bytes;
+  };
+  const Kernels &kernels;
+  size_t kernel;
   int64_t items;
+  size_t reads;
   std::vector<Address> addresses;
+  std::vector<Place> buffers;
   std::vector<void *> pointers;
+  std::vector<std::span<const char>> slots;
 };
 
 class GemmInstruction final : public Instruction {

@@ -8,8 +8,8 @@
 #define SHARDC_RUNTIME_EXECUTOR_INSTRUCTIONS_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/device/Kernels.h"
 #include "runtime/device/cpu/Gemm.h"
-#include "runtime/device/cpu/Kernels.h"
 #include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/format/Query.h"
 #include "runtime/io/Dataset.h"
@@ -68,7 +68,7 @@ struct PrepareContext {
   const plan::Program &program;
   const MeshView &mesh;
   int64_t rank;
-  const KernelLibrary &kernels;
+  const Kernels &kernels;
   GemmCache &gemms;
 };
 

@@ -22,7 +22,7 @@ namespace shardc::rt {
 struct SharedState {
   const plan::Plan &plan;
   const MeshView &mesh;
-  const KernelLibrary &kernels;
+  const Kernels &kernels;
   const WeightFiles &weights;
   const Dataset *dataset;
   uint64_t seed = 0;

@@ -3,6 +3,8 @@
 #include "runtime/executor/Trainer.h"
 
 #include "runtime/base/Exceptions.h"
+#include "runtime/device/cpu/Kernels.h"
+#include "runtime/device/emulator/EmulatedKernels.h"
 #include "runtime/executor/CheckMachine.h"
 #include "runtime/executor/GatherTensors.h"
 #include "runtime/executor/LearningRate.h"
@@ -43,20 +45,38 @@ Trainer::~Trainer() { stopRanks(); }
 
 Status Trainer::prepare(const Dataset *dataset) {
   const plan::Plan &plan = loaded.plan;
-  SHARDRT_ASSIGN(kernels, KernelLibrary::open(loaded.folder, plan));
+  SHARDRT_RETURN_IF_ERROR(openKernels());
   SHARDRT_ASSIGN(weights, WeightFiles::open(plan, loaded.folder));
   if (dataset) {
     SHARDRT_ASSIGN(
         order, SampleOrder::create(dataset->samples(), plan.training().global_batch(), options.seed, options.shuffles));
   }
   shared.emplace(
-      SharedState{plan, mesh, kernels, *weights, dataset, options.seed, options.threadsPerRank, options.poisons});
+      SharedState{plan, mesh, *kernels, *weights, dataset, options.seed, options.threadsPerRank, options.poisons});
   for (int64_t rank : world.localRanks())
     threads.emplace_back([this, rank] { rankMain(rank); });
   return runOnRanks([this](int64_t rank) -> Status {
     SHARDRT_ASSIGN(executors[rank], RankExecutor::create(*shared, rank, world.communicator(rank)));
     return {};
   });
+}
+
+Status Trainer::openKernels() {
+  bool isCuda = loaded.plan.target().kind() == "cuda";
+  if (isCuda && options.device == Device::Cpu)
+    return Status(StatusKind::Unsupported,
+                  "plan: made for target 'cuda', and this runtime has no CUDA device [plan-target]",
+                  "run it in the emulator, slowly, with --device emulator, or compile it without --target cuda");
+  if (!isCuda && options.device == Device::Emulator)
+    return Status(StatusKind::Unsupported,
+                  "plan: made for target 'cpu', and the emulator runs those for 'cuda' [plan-target]",
+                  "leave --device out, or compile it with --target cuda");
+  if (isCuda) {
+    SHARDRT_ASSIGN(kernels, EmulatedKernels::open(loaded.folder, loaded.plan, options.seed));
+    return {};
+  }
+  SHARDRT_ASSIGN(kernels, KernelLibrary::open(loaded.folder, loaded.plan));
+  return {};
 }
 
 Status Trainer::runStep(StepReport &report) {

@@ -19,7 +19,11 @@
 
 namespace shardc::rt {
 
+/// What runs the kernels of a plan.
+enum class Device { Cpu, Emulator };
+
 struct TrainerOptions {
+  Device device = Device::Cpu;
   uint64_t seed = 0;
   int64_t steps = 100; // of the whole run, for learning-rate schedules without an end of their own
   int threadsPerRank = 1;
@@ -77,6 +81,7 @@ public:
 private:
   Trainer(const LoadedPlan &plan, const TrainerOptions &options, World *world);
   Status prepare(const Dataset *dataset);
+  Status openKernels();
   std::optional<double> readEvaluation(std::string_view name) const;
   Status runOnRanks(std::function<Status(int64_t rank)> task);
   void rankMain(int64_t rank);
@@ -88,7 +93,7 @@ private:
   const LoadedPlan &loaded;
   TrainerOptions options;
   MeshView mesh;
-  KernelLibrary kernels;
+  std::unique_ptr<Kernels> kernels;
   std::optional<WeightFiles> weights;
   std::optional<SampleOrder> order;
   std::optional<SharedState> shared;

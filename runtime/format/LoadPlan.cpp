@@ -42,13 +42,9 @@ bool hasChecksum(std::string_view bytes) {
 
 Status checkTarget(const plan::Plan &plan) {
   const plan::Target &target = plan.target();
-  if (target.kind() == "cuda")
+  if (!target.kind().empty() && target.kind() != "cpu" && target.kind() != "cuda")
     return Status(StatusKind::Unsupported,
-                  "plan: made for target 'cuda', and this runtime has no CUDA device [plan-target]",
-                  "compile the model without --target cuda to run it here");
-  if (!target.kind().empty() && target.kind() != "cpu")
-    return Status(StatusKind::Unsupported,
-                  fmt::format("plan: made for target '{}', expected 'cpu' [plan-target]", target.kind()),
+                  fmt::format("plan: made for target '{}', expected 'cpu' or 'cuda' [plan-target]", target.kind()),
                   "compile the model again without another --target");
   std::vector<std::string> missing = missingCpuFeatures({target.features().begin(), target.features().end()});
   if (missing.empty())

@@ -64,7 +64,7 @@ template <typename T> bool isAll(int64_t wanted, int64_t count, const char *valu
 
 /// Calls `visit` with a zero of an integer type, if it is one that indices have.
 template <typename Visit> auto visitIndexType(plan::ElementType type, Visit visit) -> decltype(visit(int64_t())) {
-  switch (type) { // NOLINT(bugprone-branch-clone): each branch is of another type
+  switch (type) {
   case plan::I64:
     return visit(int64_t());
   case plan::I32:

@@ -57,7 +57,7 @@ public:
              ReadsFacts &facts)
       : plan(plan), index(index), program(plan.programs(index)), accesses(accesses), holders(holders), report(report),
         facts(facts), streams(program.streams()), clocks(streams, Clock(streams)),
-        firstSlots(program.buffers_size(), -1), summaries(program.blocks_size() * 4) {}
+        firstSlots(program.buffers_size(), -1), summaries(size_t(4) * program.blocks_size()) {}
 
   void run();
 

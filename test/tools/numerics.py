@@ -6,6 +6,7 @@
     numerics.py bits MODEL                       what may change no bit: pp, schedule, recomputation
     numerics.py masks MODEL --dropout P          masks follow sample, step and seed, and nothing else
     numerics.py evaluation MODEL --dropout P     the loss of a data set: batches, layouts, training beside it
+    numerics.py emulator MODEL                   gradients of a plan for CUDA, on the emulator, against the CPU's
     numerics.py autocast MODEL                   bf16 gradients against fp32's, by the error of PyTorch's autocast
     numerics.py spread MODEL --precision P       gradients of (2,2,2) against one rank's, within the rounding of P
     numerics.py curve MODEL --steps N            losses of bf16 and fp16 follow fp32's within 2 %
@@ -184,6 +185,15 @@ def check_masks(runner, report, layouts):
         report.losses(f"{what}: {variant}", losses(**variant), one, 1e-6)
 
 
+def check_emulator(runner, report, layouts):
+    """The seed of the run is that of the order of threads, too, and of the masks: alike on both."""
+    for layout in layouts:
+        for seed in (1, 2):
+            expected, _ = runner.run(layout, 2, run_options=[f"--seed={seed}"])
+            got, _ = runner.run(layout, 2, ["--target=cuda"], ["--device=emulator", f"--seed={seed}"])
+            report.gradients(f"{runner.model.stem} {layout} seed {seed} on the emulator", got, expected, 1e-5)
+
+
 SAMPLES = 160  # of the reference data
 
 
@@ -302,7 +312,7 @@ def check_overflow(runner, report, layouts):
 
 CHECKS = {"autocast": check_autocast, "spread": check_spread, "curve": check_curve, "overflow": check_overflow,
           "reference": check_reference, "layouts": check_layouts, "bits": check_bits, "masks": check_masks,
-          "evaluation": check_evaluation}
+          "evaluation": check_evaluation, "emulator": check_emulator}
 
 
 def main():
@@ -318,7 +328,7 @@ def main():
     if options.layouts:
         layouts = [tuple(map(int, layout.split(","))) for layout in options.layouts.split()]
     else:
-        layouts = {"reference": [(1, 1, 1)], "spread": [(2, 2, 2)], "autocast": [(1, 1, 1), (2, 2, 2)],
+        layouts = {"reference": [(1, 1, 1)], "spread": [(2, 2, 2)], "autocast": [(1, 1, 1), (2, 2, 2)], "emulator": [(1, 1, 1), (2, 2, 2)],
                    "overflow": [(1, 1, 1), (2, 2, 2)]}.get(options.check, LAYOUTS)
     report = Report()
     with tempfile.TemporaryDirectory() as work:

@@ -96,6 +96,20 @@ void declareTraining(CLI::App &app, Options &options) {
       ->group("Training");
 }
 
+void declareDevice(CLI::App &app, Options &options) {
+  app.add_option("--device", options.device,
+                 "What runs kernels: cpu, or emulator, which checks a plan for CUDA thread by thread")
+      ->capture_default_str()
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return text == "cpu" || text == "emulator" ? std::string()
+                                                       : fmt::format("got '{}', expected cpu or emulator", text);
+          },
+          ""))
+      ->type_name("DEVICE")
+      ->group("Training");
+}
+
 void declareProcesses(CLI::App &app, Options &options) {
   app.add_option("--timeout", options.timeout, "Seconds of silence after which a process is given up, under mpirun")
       ->capture_default_str()
@@ -215,6 +229,7 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.add_option("plan", options.plan, "Folder that shardc made")->type_name("PLAN");
   declareData(app, options, arrays);
   declareTraining(app, options);
+  declareDevice(app, options);
   declareProcesses(app, options);
   declareOutput(app, options);
   declareDebugging(app, options);

@@ -33,7 +33,8 @@ struct Options {
   uint64_t seed = 0;
   std::optional<double> learningRate;
   int32_t threadsPerRank = 1;
-  int32_t timeout = 20; // seconds, of silence of another process
+  std::string device = "cpu"; // or "emulator"
+  int32_t timeout = 20;       // seconds, of silence of another process
   // Output
   std::string logDir;
   std::string dumpGradients, dumpParameters;

@@ -151,6 +151,7 @@ private:
     shardrtTrainerOptions chosen;
     shardrtInitTrainerOptions(&chosen, sizeof(chosen));
     chosen.seed = options.seed;
+    chosen.emulates = options.device == "emulator";
     chosen.steps = options.steps;
     chosen.threadsPerRank = options.threadsPerRank;
     chosen.shuffles = !options.noShuffle;

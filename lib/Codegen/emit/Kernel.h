@@ -22,7 +22,8 @@ struct Kernel {
   mlir::Value begin, end; // work items, i64; null on a GPU
   /// Globals that hold constants, by op of the body.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> constants =
-      llvm::DenseMap<mlir::Operation *, mlir::Operation *>();
+      llvm::DenseMap<mlir::Operation *,
+                     mlir::Operation *>(); // NOLINT(readability-redundant-member-init): may be left out
 };
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all

@@ -27,7 +27,8 @@ FailureOr<std::optional<Shape>> getAxes(NodeBuilder &builder, int64_t since, int
   FailureOr<Shape> normalized = builder.normalizeAxes(axes, rank);
   if (failed(normalized))
     return failure();
-  return std::optional<Shape>(std::move(*normalized));
+  axes = std::move(*normalized);
+  return std::optional<Shape>(std::move(axes));
 }
 
 /// 0 keeps the input's dimension (unless allowzero), −1 takes what remains.

@@ -355,7 +355,7 @@ Status LocalWorld::Endpoint::exchange(std::span<const MessageCall> messages) {
     world.fail(rank);
   }
   if (status.isOk() && !complete)
-    complete = world.sleep(lock, rank, /*untilMoved=*/false);
+    world.sleep(lock, rank, /*untilMoved=*/false);
   while (sleeper.moving > 0)
     world.sleep(lock, rank, /*untilMoved=*/true);
   // A wake for the last message may have come while this rank was awake.

@@ -35,7 +35,7 @@ MPI_Request *requestsOf(shardrtRequest *request) {
 template <typename Begin> const char *beginPieces(int64_t bytes, shardrtRequest *request, Begin begin) {
   request->count = std::max<int64_t>(1, (bytes + kMaxPiece - 1) / kMaxPiece);
   if (request->count > 1)
-    request->handle = new MPI_Request[request->count];
+    request->handle = static_cast<void *>(new MPI_Request[request->count]);
   for (int64_t piece = 0; piece < request->count; ++piece) {
     int64_t at = piece * kMaxPiece;
     int error = begin(at, static_cast<int>(std::min(kMaxPiece, bytes - at)), requestsOf(request) + piece);

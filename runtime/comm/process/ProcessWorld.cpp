@@ -323,7 +323,7 @@ Status ProcessWorld::shareFromFirst(void *data, int64_t bytes) {
   return waitFor(control);
 }
 
-Status ProcessWorld::agree(Status own) {
+Status ProcessWorld::agree(const Status &own) {
   enum : int32_t { kGood, kFailed, kEnded }; // Ended: because of another one, which tells
   int32_t outcome = own.isOk() ? kGood : own.kind() == StatusKind::Aborted ? kEnded : kFailed;
   std::vector<int32_t> all(transport.processes);

@@ -42,7 +42,7 @@ public:
 
   /// What every process has done, alike: success if it was one everywhere. Where it was not, the first process that
   /// failed gets its own status back, all others Aborted.
-  Status agree(Status own);
+  Status agree(const Status &own);
   /// Whether any process says so.
   Result<bool> agreeOnAny(bool mine);
   /// This process has failed: the destructor will end all others too.

@@ -92,6 +92,7 @@ typedef struct shardrtTrainerOptions {
   int32_t poisons;      /* memory that nobody may read is filled with signalling NaN */
   double learningRate;  /* instead of the plan's; NaN: the plan's */
   int32_t checksFinite; /* a step without finite loss or gradient is an error that names its first NaN or infinity */
+  int32_t emulates;     /* the kernels of a plan for CUDA run in the emulator, in an order drawn by the seed */
 } shardrtTrainerOptions;
 
 /* Sets the defaults. */

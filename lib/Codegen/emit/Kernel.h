@@ -21,9 +21,9 @@ struct Kernel {
   mlir::Value control;
   mlir::Value begin, end; // work items, i64; null on a GPU
   /// Globals that hold constants, by op of the body.
+  // NOLINTNEXTLINE(readability-redundant-member-init): makers may leave it out
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> constants =
-      llvm::DenseMap<mlir::Operation *,
-                     mlir::Operation *>(); // NOLINT(readability-redundant-member-init): may be left out
+      llvm::DenseMap<mlir::Operation *, mlir::Operation *>();
 };
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all

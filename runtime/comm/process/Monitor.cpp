@@ -14,6 +14,8 @@ namespace {
 
 constexpr int32_t kBeatTag = 1;
 constexpr auto kInterval = std::chrono::milliseconds(100);
+/// Seconds after which a death on this machine is told.
+constexpr double kLastWords = 0.3;
 /// Of silence, when the launcher is already ending the processes.
 constexpr double kTerminatingTimeout = 0.5;
 
@@ -117,7 +119,8 @@ bool Monitor::isSilent(const Peer &peer) const {
   double silence = std::chrono::duration<double>(Clock::now() - peer.heard).count();
   // Of rank 0 the lowest other rank tells; the next one only if that has not ended everything by then.
   double turn = setting.rank <= 1 ? 0 : 10 * static_cast<double>(setting.rank - 1);
-  if (std::strcmp(here.host, there.host) == 0 && silence > turn && !isAlive(there.pid))
+  // Its last words come first.
+  if (std::strcmp(here.host, there.host) == 0 && silence > turn + kLastWords && !isAlive(there.pid))
     return true;
   int64_t terminated = terminatedAt.load();
   bool isTerminating = terminated != 0 && nowInMilliseconds() - terminated > 300;

@@ -2,6 +2,8 @@
 
 #include "runtime/device/emulator/EmulatedKernels.h"
 
+#include "runtime/base/File.h"
+#include "runtime/base/XxHash.h"
 #include "runtime/device/emulator/BlockRunner.h"
 #include "runtime/format/LoadPlan.h"
 
@@ -21,6 +23,12 @@ Result<std::unique_ptr<EmulatedKernels>> EmulatedKernels::open(const std::string
     return library;
   std::error_code ignored;
   std::string path = std::filesystem::absolute(folder, ignored).string() + "/" + kEmulatorFile;
+  SHARDRT_ASSIGN(std::string bytes, readFile(path));
+  if (xxHash64(bytes) != plan.target().emulator_checksum())
+    return Status(
+        StatusKind::Corrupt,
+        fmt::format("plan '{}': is not the file that the plan was made with (its checksum differs) [plan-file]", path),
+        "compile the model again");
   library->handle.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library->handle)
     return Status(StatusKind::Corrupt, fmt::format("kernels '{}': cannot load: {} [plan-file]", path, dlerror()),

@@ -17,8 +17,7 @@ struct EmulatedOperand {
   size_t bytes;
 };
 
-/// PTX and emulated functions of a module given as text. Blocks run one after another; threads that meet are fibers,
-/// whose order a seed decides. Shared memory is poisoned between blocks.
+/// PTX and emulated functions of a module given as text, run by the runtime's emulator.
 class EmulatedKernels {
 public:
   /// Null, with a failed expectation, where the module does not compile.

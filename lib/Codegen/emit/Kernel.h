@@ -21,9 +21,10 @@ struct Kernel {
   mlir::Value control;
   mlir::Value begin, end; // work items, i64; null on a GPU
   /// Globals that hold constants, by op of the body.
-  // NOLINTNEXTLINE(readability-redundant-member-init): makers may leave it out
+  // NOLINTBEGIN(readability-redundant-member-init): makers may leave it out
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> constants =
       llvm::DenseMap<mlir::Operation *, mlir::Operation *>();
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 /// Builds a node for one position: a scalar, or a vector where `address` and operands are of lanes. `operands` are all

@@ -75,18 +75,18 @@ void BlockRunner::access(shardrtGpuThread *self, uint32_t operand, const void *a
   BlockRunner &runner = *thread.runner;
   bool isShared = operand == SHARDRT_OPERAND_SHARED;
   const char *verb = isWrite ? "writes" : "reads", *at = static_cast<const char *>(address);
-  std::string name = isShared ? "shared memory" : fmt::format("operand {}", operand);
+  auto name = [&] { return isShared ? "shared memory" : fmt::format("operand {}", operand); };
   if (!isShared && operand >= runner.arguments.slots.size())
     return runner.fail(thread, fmt::format("{} operand {}, which it does not have", verb, operand));
   std::span<const char> memory =
       isShared ? std::span<const char>(runner.shared.data(), runner.shared.size()) : runner.arguments.slots[operand];
   if (at < memory.data() || at + bytes > memory.data() + memory.size()) {
-    runner.fail(thread, fmt::format("{} {} out of bounds: bytes {} to {} of {}, site {}", verb, name,
+    runner.fail(thread, fmt::format("{} {} out of bounds: bytes {} to {} of {}, site {}", verb, name(),
                                     at - memory.data(), at - memory.data() + bytes, memory.size(), site));
     return abandon(thread);
   }
   if (reinterpret_cast<uintptr_t>(address) % alignment != 0)
-    runner.fail(thread, fmt::format("{} {} at byte {}, expected a multiple of {}, site {}", verb, name,
+    runner.fail(thread, fmt::format("{} {} at byte {}, expected a multiple of {}, site {}", verb, name(),
                                     at - memory.data(), alignment, site));
   if (isShared) {
     if (std::string problem = runner.shared.access(address, bytes, isWrite != 0, self->threadIdx); !problem.empty())

@@ -11,10 +11,10 @@ namespace shardc::rt {
 /// Knows of every byte who has touched it since the last barrier.
 class SharedMemory {
 public:
-  explicit SharedMemory(uint32_t bytes) : storage(bytes / 16 + 2), bytes(bytes), marks(bytes) {}
+  explicit SharedMemory(uint32_t bytes) : storage(bytes / sizeof(Piece) + 1), bytes(bytes), marks(bytes) {}
 
   /// Aligned to 16 bytes, as on a GPU.
-  char *data() { return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(storage.data()) + 15) / 16 * 16); }
+  char *data() { return reinterpret_cast<char *>(storage.data()); }
   uint32_t size() const { return bytes; }
 
   /// A new block finds poison.
@@ -26,7 +26,7 @@ public:
 
 private:
   static constexpr uint32_t kNobody = UINT32_MAX, kSeveral = UINT32_MAX - 1;
-  struct Piece {
+  struct alignas(16) Piece {
     uint64_t halves[2];
   };
   struct Mark {

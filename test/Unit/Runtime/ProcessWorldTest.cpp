@@ -291,8 +291,9 @@ TEST(Placement, TensorParallelRanksStayOnAHost) {
   std::vector<int64_t> ranks = assignRanks(view, dealt);
   for (int a = 0; a < 8; ++a)
     for (int b = 0; b < 8; ++b)
-      if (view.coordinate(ranks[a], "dp") == view.coordinate(ranks[b], "dp"))
+      if (view.coordinate(ranks[a], "dp") == view.coordinate(ranks[b], "dp")) {
         EXPECT_STREQ(dealt[a].host, dealt[b].host) << a << " and " << b;
+      }
   EXPECT_EQ(std::set(ranks.begin(), ranks.end()).size(), 8u);
 }
 

@@ -7,7 +7,8 @@ import lit.formats
 
 config.name = "shardc"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+# Passes are the compiler's.
+config.suffixes = [".mlir", ".test"] if config.compiler else [".test"]
 config.excludes = ["Inputs", "lit.cfg.py"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.build_dir, "test")
